@@ -203,6 +203,150 @@ fn replay_writes_json_to_standard_output_and_its_tables_beside_it() {
 }
 
 #[test]
+fn the_table_says_how_many_times_as_fast_and_what_its_columns_are() {
+    let folder = folder("replay_table");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "gcc", "--events", "0..20000", "--repeat", "1"])
+        .output();
+    let printed = success(&output.unwrap());
+    assert!(printed.contains("× as fast as naive"), "{printed}");
+    // Of one repetition a ratio says little.
+    let naive = printed
+        .lines()
+        .find(|line| line.trim().starts_with("naive"));
+    assert!(naive.unwrap().contains(" ~1.00 "), "{printed}");
+    for meaning in [
+        "~: of one of the two",
+        "net: the median",
+        "peak blocks: blocks of 8,192",
+    ] {
+        assert!(printed.contains(meaning), "{meaning}: {printed}");
+    }
+    // Reading a few events takes as long as replaying them may: then there is no figure, and no ratio.
+    let output = program()
+        .args(["replay", "--json", "-", "--repeat", "20"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&success(&output)).unwrap();
+    let said = text(&output.stderr);
+    for row in figures["traces"][0]["rows"].as_array().unwrap() {
+        let name = row["allocator"].as_str().unwrap();
+        let line = said.lines().find(|line| line.trim().starts_with(name));
+        let second = line.unwrap().split_whitespace().nth(1).unwrap();
+        let has_figure = row["net_ns"]["median"].as_f64().unwrap() > 0.0;
+        assert_eq!(second == "-", !has_figure, "{said}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_replayed_twice_has_a_name_for_each() {
+    let output = program()
+        .args(["replay", "gcc", "gcc", "--events", "0..10", "--repeat", "1"])
+        .args(["--allocator", "naive", "--json", "-"])
+        .output();
+    let figures: serde_json::Value = serde_json::from_str(&success(&output.unwrap())).unwrap();
+    let names = figures["traces"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|trace| &trace["trace"]).collect();
+    assert_eq!(names, ["gcc", "gcc-2"]);
+}
+
+#[test]
+fn a_number_of_threads_that_one_trace_does_not_take_is_refused_before_any_is_measured() {
+    let folder = folder("replay_threads_first");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "gcc", "--threads", "3", "--json", "figures.json"])
+        .arg(&path)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = refusal(&output);
+    assert!(said.contains("--threads: small has 2 threads"), "{said}");
+    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    assert!(!folder.join("figures.json").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_trace_that_fails_costs_no_figures_of_the_others() {
+    let folder = folder("replay_one_fails");
+    let small = written(&folder, "small.trace", SMALL);
+    let one = SMALL
+        .replace("threads=2", "threads=1")
+        .replace("thread=1", "thread=0");
+    let one = written(&folder, "one.trace", one.replace("\n1 ", "\n0 "));
+    // On sixteen threads the stacks take all addresses; on one there is room.
+    let sixteen: String = (0..16)
+        .map(|thread| format!("{thread} + {thread}\n"))
+        .collect();
+    let sixteen = written(
+        &folder,
+        "sixteen.trace",
+        format!(
+            "{FORMAT}# threads=16 events=16 created=16 peak_live=16 destroyed_by_another_thread=0\n{sixteen}"
+        ),
+    );
+    let output = program_within(2_000_000)
+        .env("RUST_MIN_STACK", (256 << 20).to_string())
+        .args(["replay", "--allocator", "naive", "--repeat", "1", "--json"])
+        .args([&folder.join("figures.json"), &one, &sixteen, &small])
+        .output()
+        .unwrap();
+    let said = failure(&output);
+    assert!(said.contains("error: sixteen on naive: thread "), "{said}");
+    let figures = std::fs::read(folder.join("figures.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_slice(&figures).unwrap();
+    let names = figures["traces"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|trace| &trace["trace"]).collect();
+    assert_eq!(names, ["one", "small"]);
+}
+
+/// As a terminal does, once the first table stands there.
+#[cfg(unix)]
+#[test]
+fn a_replay_that_is_asked_to_end_keeps_what_it_has_measured() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = folder("replay_asked_to_end");
+    let path = written(&folder, "small.trace", SMALL);
+    let mut replay = program()
+        .arg("replay")
+        .arg(&path)
+        .args([
+            "python",
+            "gcc",
+            "--repeat",
+            "1000",
+            "--json",
+            "figures.json",
+        ])
+        .current_dir(&folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut shown = BufReader::new(replay.stdout.take().unwrap());
+    let mut first = String::new();
+    shown.read_line(&mut first).unwrap();
+    assert!(first.starts_with("small: "), "{first}");
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &replay.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    shown.read_to_string(&mut first).unwrap();
+    let output = replay.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{first}");
+    let said = text(&output.stderr);
+    assert!(said.contains("error: interrupted: 2 of 3 traces"), "{said}");
+    let figures = std::fs::read(folder.join("figures.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_slice(&figures).unwrap();
+    assert_eq!(figures["traces"][0]["repetitions"], 1_000);
+    assert_eq!(figures["interrupted"], true);
+    assert!(figures["left_out"].as_u64().unwrap() >= 1, "{figures}");
+}
+
+#[test]
 fn one_object_has_no_plural() {
     let folder = folder("replay_one_object");
     let one = format!(
@@ -255,6 +399,18 @@ fn replay_saves_a_window_that_it_can_replay() {
         .output()
         .unwrap();
     assert!(refusal(&output).contains("--events: whole has only 5 events"));
+    for (files, expected) in [
+        (&[][..], "--save: name the trace to write"),
+        (
+            &["gcc", "node"],
+            "--save: one trace can be written, not several",
+        ),
+    ] {
+        let mut save = program();
+        save.args(["replay", "--save", "no.trace"]).args(files);
+        let output = save.current_dir(&folder).output().unwrap();
+        assert!(refusal(&output).contains(expected), "{expected}");
+    }
     // Not over what it is cut from, were it by another name.
     for over in [whole.clone(), folder.join("./whole.trace")] {
         let output = program()

@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Args;
-use crate::cli::CliError;
 use crate::cli::measure::{Figures as Spread, Machine};
+use crate::cli::report::STEADY;
+use crate::cli::{Bar, CliError, Interrupt};
 use crate::trace::Trace;
 use crate::trace::replay::{Contender, Reading, Replay};
 
@@ -21,9 +22,11 @@ pub(super) struct Row {
     pub(super) gross_ns: Spread,
     /// Without what reading the events takes.
     pub(super) net_ns: Spread,
-    /// How many times faster than `naive`, net; absent where `naive` did not run, and where nothing is to be compared.
+    /// How many times as fast as `naive`, net; absent where `naive` did not run, and where nothing is to be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ratio_to_naive: Option<f64>,
+    /// Whether ratios say little, as `bench` judges it.
+    pub(super) unsteady: bool,
     pub(super) peak_blocks: usize,
     pub(super) verified: bool,
 }
@@ -37,6 +40,10 @@ pub(super) struct Figures {
     pub(super) events: usize,
     /// What the trace says of itself. On another number of threads these counts may be others.
     pub(super) recorded: Recorded,
+    /// How often each allocator was timed.
+    pub(super) repetitions: usize,
+    /// Whether somebody has ended the run before it was timed as often as was asked for.
+    pub(super) interrupted: bool,
     /// Whether there were more threads than processors: nothing is to be compared.
     pub(super) void: bool,
     /// Whether reading the events took longer than replaying them somewhere.
@@ -55,12 +62,15 @@ pub(super) struct Recorded {
     pub(super) destroyed_by_another_thread: u64,
 }
 
-/// Replays `trace` on every allocator that `args` choose: verified where asked for, then timed.
+/// Replays `trace` on every allocator that `args` choose: verified where asked for, then timed. `None`: somebody has
+/// ended the run before anything was timed.
 pub(super) fn measure(
     trace: &Trace,
     replay: &mut Replay,
     args: &Args,
-) -> Result<Figures, CliError> {
+    interrupt: &Interrupt,
+) -> Result<Option<Figures>, CliError> {
+    let bar = Bar::start(Some(args.repeat.into()), "{bar:30} {elapsed} {msg}");
     let contenders = args.contenders()?;
     let events = replay.events();
     let per_event = |time: Duration| time.as_nanos() as f64 / events as f64;
@@ -73,6 +83,12 @@ pub(super) fn measure(
     let mut blocks = Vec::with_capacity(contenders.len());
     for contender in &contenders {
         let contender = contender.as_ref();
+        bar.set(0, || {
+            format!("{}: {} for the first time", trace.name(), contender.name())
+        });
+        if interrupt.is_asked() {
+            return Ok(None);
+        }
         first.push(per_event(
             contender.time(replay).map_err(failed(contender))?,
         ));
@@ -85,7 +101,13 @@ pub(super) fn measure(
 
     let mut reading = Vec::new();
     let mut gross = vec![Vec::new(); contenders.len()];
-    for _ in 0..args.repeat {
+    for done in 0..args.repeat {
+        bar.set(done.into(), || {
+            format!("{}: {done} of {} repetitions", trace.name(), args.repeat)
+        });
+        if interrupt.is_asked() {
+            break;
+        }
         let empty = replay.play(Reading::default);
         let empty =
             empty.map_err(|error| CliError::Failed(format!("{}: {error}", trace.name())))?;
@@ -101,6 +123,12 @@ pub(super) fn measure(
         }
     }
 
+    drop(bar);
+    let repetitions = reading.len();
+    if repetitions == 0 {
+        return Ok(None);
+    }
+
     let spread = |samples: &[f64]| Spread::of(samples).expect("there is a repetition at least");
     let reading_ns = spread(&reading);
     let mut rows: Vec<Row> = contenders
@@ -109,12 +137,15 @@ pub(super) fn measure(
         .enumerate()
         .map(|(position, (contender, samples))| {
             let gross_ns = spread(&samples);
+            let net_ns = gross_ns.minus(reading_ns.median);
+            let lies_apart = replay.threads() == 1 && net_ns.median > STEADY * net_ns.min;
             Row {
                 allocator: contender.name(),
                 first_ns: first[position],
                 gross_ns,
-                net_ns: gross_ns.minus(reading_ns.median),
+                net_ns,
                 ratio_to_naive: None,
+                unsteady: lies_apart || repetitions == 1,
                 peak_blocks: blocks[position],
                 verified: args.verify,
             }
@@ -134,7 +165,7 @@ pub(super) fn measure(
         }
     }
     let summary = trace.summary();
-    Ok(Figures {
+    Ok(Some(Figures {
         trace: trace.name().to_owned(),
         threads: replay.threads(),
         events,
@@ -145,9 +176,11 @@ pub(super) fn measure(
             peak_live: summary.peak_live,
             destroyed_by_another_thread: summary.destroyed_by_another_thread,
         },
+        repetitions,
+        interrupted: repetitions < usize::from(args.repeat),
         void,
         too_short,
         reading_ns,
         rows,
-    })
+    }))
 }

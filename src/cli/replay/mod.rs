@@ -6,24 +6,25 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 
-use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
-use super::ready::ready;
-use super::report::UNOPTIMISED;
-use super::trace_named::traces_named;
+use super::ready::{can_be_ready, ready};
+use super::trace_named::{told_apart, traces_named};
 use super::workload::Registry;
+use super::{CliError, Interrupt};
 use crate::trace::replay::Contender;
 use crate::trace::{Trace, is_gzip};
 
 mod measure;
 mod report;
 
+use report::Measured;
+
 /// Replay recorded allocation traces on a chosen allocator.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Trace files, plain or gzip, `-` for standard input, or names of traces that the program carries (python, gcc,
-    /// node) [default: all that it carries]
+    /// node); the format is below [default: all that it carries]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -46,15 +47,18 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
     repeat: u16,
 
-    /// Replay only these events; what lives when they begin is created first
+    /// Replay only these events, the first of a trace being 0; what lives when they begin is created first
+    ///
+    /// FROM is replayed, TO is not. Without FROM they are those from the beginning, without TO those to the end; what
+    /// lies beyond the end is left out.
     #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
     events: Option<EventRange>,
 
-    /// Write what would be replayed to a trace file, and stop (`-`: standard output)
+    /// Write what would be replayed to a trace file, compressed if its name ends in `.gz`, and stop (`-`: standard output)
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with_all = ["json", "verify", "threads", "repeat", "allocator"])]
     save: Option<PathBuf>,
 
-    /// Write the figures to a file (`-`: standard output)
+    /// Write the figures to a file as JSON (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -125,31 +129,52 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let files = Destination::open_all(files, &args.files)?;
     let screen = Screen::beside(&files);
     let [save, json] = files;
-    if save.is_some() && args.files.len() != 1 {
-        let reason = "one trace can be written, not several";
-        return Err(bad_argument("--save", reason));
+    match args.files.len() {
+        0 if save.is_some() => return Err(bad_argument("--save", "name the trace to write")),
+        2.. if save.is_some() => {
+            let reason = "one trace can be written, not several";
+            return Err(bad_argument("--save", reason));
+        }
+        _ => {}
     }
     let traces = traces(args)?;
     if let (Some(to), [trace]) = (save, traces.as_slice()) {
         return self::save(trace, to, screen);
     }
-    let mut measured = Vec::with_capacity(traces.len());
-    let mut shown = Ok(());
+    // Before minutes are spent on those that come first.
     for trace in &traces {
-        let mut replay = ready(trace, args.threads)?;
-        let figures = measure::measure(trace, &mut replay, args)?;
-        shown = shown.and_then(|()| screen.show(&report::text(&figures)));
+        can_be_ready(trace, args.threads)?;
+    }
+    let interrupt = Interrupt::listen("ends after this repetition, with what is measured");
+    let mut measured = Measured::default();
+    let mut shown = Ok(());
+    let mut failures = Vec::new();
+    for (done, trace) in traces.iter().enumerate() {
+        let figures = ready(trace, args.threads)
+            .and_then(|mut replay| measure::measure(trace, &mut replay, args, &interrupt));
+        match figures {
+            Ok(Some(figures)) => {
+                shown = shown.and_then(|()| screen.show(&report::text(&figures)));
+                measured.traces.push(figures);
+            }
+            Ok(None) => {
+                measured.left_out = traces.len() - done;
+                break;
+            }
+            // The others are replayed all the same.
+            Err(error) => failures.push(Err(error)),
+        }
         // A file gets the figures whatever became of the screen.
         if shown.is_err() && json.is_none() {
-            return shown;
+            break;
         }
-        measured.push(figures);
     }
-    if cfg!(debug_assertions) {
-        shown = shown.and_then(|()| screen.show(&format!("{UNOPTIMISED}\n")));
-    }
+    let shown = shown.and_then(|()| screen.show(&report::footnotes(&measured)));
+    // What nothing was measured for keeps what it has.
+    let json = json.filter(|_| !measured.traces.is_empty());
     let written = json.map_or(Ok(()), |json| json.write(&report::json(&measured)?));
-    shown.and(written)
+    let results = [shown, written].into_iter().chain(failures);
+    CliError::last_of(results.chain([measured.verdict(traces.len())]))
 }
 
 fn bad_argument(argument: &str, reason: &str) -> CliError {
@@ -164,7 +189,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let whole: Vec<Trace> = if args.files.is_empty() {
         Trace::shipped_names().filter_map(Trace::shipped).collect()
     } else {
-        traces_named(None, &args.files)?
+        told_apart(traces_named(None, &args.files)?, Vec::new())
     };
     let Some(EventRange { from, to }) = args.events else {
         return Ok(whole);

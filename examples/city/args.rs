@@ -18,7 +18,12 @@ pub(crate) struct Args {
     pub(crate) agents: usize,
 
     /// Seconds to simulate, 60 frames each, as fast as the machine can.
-    #[arg(long, value_name = "S", default_value_t = 20.0)]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 20.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) seconds: f64,
 
     /// Threads; all cores unless that is said. The city is the same for any number.
@@ -29,7 +34,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// A directory of entity configs (.toml) instead of those that the program brings along; data/city has these.
+    /// A directory of entity configs (.toml) instead of those that the program brings along; data/city has these. The
+    /// ids `pedestrian`, `car` and `bus` must be among them.
     #[arg(long, value_name = "DIR")]
     pub(crate) configs: Option<PathBuf>,
 

@@ -24,7 +24,9 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
+use megachunk::cli::measure::Machine;
 use megachunk::cli::{CliError, Destination, Screen};
+use serde::Serialize;
 
 pub(crate) use args::Args;
 pub(crate) use error::CityError;
@@ -50,7 +52,19 @@ fn write_json(report: &report::Report, file: Option<Destination<'_>>) -> Result<
     let Some(file) = file else {
         return Ok(());
     };
-    let json = serde_json::to_string_pretty(report).map_err(CityError::of)?;
+    #[derive(Serialize)]
+    struct File<'a> {
+        format: &'static str,
+        machine: Machine,
+        #[serde(flatten)]
+        report: &'a report::Report,
+    }
+    let json = File {
+        format: "megachunk-city 1",
+        machine: Machine::here(),
+        report,
+    };
+    let json = serde_json::to_string_pretty(&json).map_err(CityError::of)?;
     Ok(file.write(&(json + "\n"))?)
 }
 

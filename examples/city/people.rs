@@ -54,6 +54,14 @@ impl Kinds {
                 reason: format!("there is no config (.toml) in {}", path.display()),
             });
         }
+        let mut kinds = WALK.iter().chain(&DRIVE).map(|&(kind, _)| kind);
+        let missing = kinds.find(|kind| !registry.ids().any(|id| id == *kind));
+        if let (Some(path), Some(missing)) = (&args.configs, missing) {
+            return Err(CityError::BadArgument {
+                flag: "--configs",
+                reason: format!("{} has no config with the id '{missing}'", path.display()),
+            });
+        }
         registry.load_texts(texts).map_err(CityError::of)?;
         Ok(Self { registry })
     }

@@ -53,7 +53,10 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
     }
     let map = Map::read(&args.map)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    let pool = pool.build().map_err(CityError::of)?;
+    let pool = pool.build().map_err(|error| CityError::BadArgument {
+        flag: "--threads",
+        reason: format!("the system refused so many threads: {error}"),
+    })?;
     pool.install(|| run_here(args, map))
 }
 

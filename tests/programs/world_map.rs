@@ -65,7 +65,8 @@ fn a_world_that_was_churned_has_chunks_with_room_and_after_a_compaction_fewer() 
     assert_eq!(before[0], after[0]);
     assert!(before[1] > after[1], "{churned}{compacted}");
     assert_eq!(churned, success(&map("churned", &size)), "always the same");
-    success(&map("churned", &["--size", "2"]));
+    let few = success(&map("churned", &["--size", "2"]));
+    assert!(few.starts_with("churned: 3 entities of "), "{few}");
 }
 
 #[test]
@@ -120,6 +121,10 @@ fn what_is_said_of_allocators_is_refused_of_worlds() {
         let said = text(&output.stderr);
         assert!(said.contains("cannot be used with"), "{said}");
     }
+    let output = program()
+        .args(["map", "--workload", "fill", "--streets", MONACO])
+        .output();
+    assert!(refusal(&output.unwrap()).contains("cannot be used with"));
     let said = text(&map("village", &[]).stderr);
     assert!(said.contains("possible values: city, fragmented"), "{said}");
     for arguments in [["--size", "5"], ["--streets", MONACO]] {

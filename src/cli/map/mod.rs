@@ -61,7 +61,12 @@ pub struct Args {
     size: Option<u32>,
 
     /// The streets of the world `city`: an OpenStreetMap extract [default: data/maps/monaco.osm.pbf]
-    #[arg(long, value_name = "MAP.osm.pbf", requires = "world")]
+    #[arg(
+        long,
+        value_name = "MAP.osm.pbf",
+        requires = "world",
+        conflicts_with = "workload"
+    )]
     streets: Option<PathBuf>,
 
     /// What is drawn: the end, or the moment at which the most is alive

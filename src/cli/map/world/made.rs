@@ -128,7 +128,8 @@ fn churn(universe: &Arc<Universe>, size: usize) -> Result<World, WorldError> {
     let mut world = World::of(universe)?;
     let mut random = Shuffler::new(1);
     let (here, still) = (|| Position([0.0; 3]), || Velocity([0.0; 3]));
-    let tenths = |of_ten: usize| 0..size * of_ten / 10;
+    // Of a few, one at least of each kind.
+    let tenths = |of_ten: usize| 0..(size * of_ten).div_ceil(10);
 
     let walker = |_| (here(), still(), Health(100));
     let mut walkers = created(&mut world, tenths(4).map(walker))?;

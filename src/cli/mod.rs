@@ -14,6 +14,7 @@ pub mod check;
 mod city;
 mod destination;
 mod error;
+mod help;
 mod interrupt;
 pub mod map;
 pub mod measure;
@@ -36,7 +37,12 @@ use workload::Registry;
 ///
 /// Without a subcommand the benchmarks run.
 #[derive(Debug, Parser)]
-#[command(name = "megachunk", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "megachunk",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = help::EXIT_CODES
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -47,7 +53,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure every allocator on every workload, side by side.
+    // What it does is said where its arguments are.
+    #[command(after_long_help = help::bench())]
     Bench(bench::Args),
     /// Measure the world and other entity component stores, side by side.
     ///
@@ -56,7 +63,8 @@ enum Command {
     /// hand-written loops. All do equal work in one process, in turn; each figure is the median of
     /// the repetitions. Ends in a table and a report.
     #[command(
-        mut_arg("quick", |arg| arg.help("Measure less often and for less long, and leave `iterate_10m` out: minutes, with the other stores")),
+        after_long_help = help::ecs(),
+        mut_arg("quick", |arg| arg.help("Measure less often and for less long, and leave `iterate_10m` out unless --filter names it: minutes, with the other stores")),
         mut_arg("filter", |arg| arg.help("Only the rows whose name matches this regular expression, as `simple_iter` or `^despawn`")),
         mut_arg("contenders", |arg| arg.help("Only these contenders, as `megachunk,limit`")),
         mut_arg("trace", |arg| arg.hide(true)),
@@ -64,12 +72,20 @@ enum Command {
     )]
     Ecs(bench::Args),
     /// Replay recorded allocation traces on a chosen allocator.
+    #[command(after_long_help = help::replay())]
     Replay(replay::Args),
     /// Run the models, whole-world schedules, the stall table, the mutation gate and the history check.
+    ///
+    /// Cargo compiles each of them in the source tree before it runs. A whole run takes a quarter of an hour on two cores,
+    /// more where nothing is compiled yet. Fuzzing, only on request, takes as long as is said for each target, which takes
+    /// minutes to compile.
+    #[command(after_long_help = help::check())]
     Check(check::Args),
     /// Draw where an allocator places what it gives out, or how a world's chunks are filled.
+    #[command(after_long_help = help::map())]
     Map(map::Args),
     /// Let a crowd loose on the streets of a real city.
+    #[command(after_long_help = help::city())]
     City(city::Args),
 }
 

@@ -377,6 +377,20 @@ fn a_run_that_measures_nothing_is_no_success() {
 }
 
 #[test]
+fn help_says_what_is_done_with_which_codes_it_ends_and_gives_examples() {
+    let folder = folder("help");
+    for command in ["bench", "ecs", "replay", "check", "map", "city"] {
+        let output = megachunk(&folder, &[command, "--help"]);
+        let help = text(&output.stdout);
+        let examples = help.matches(&format!("\n  megachunk {command} ")).count();
+        assert_eq!(examples, 2, "{help}");
+        assert!(help.contains("Exit codes: 0, "), "{help}");
+    }
+    let output = megachunk(&folder, &["bench", "--help"]);
+    assert!(text(&output.stdout).contains("All contenders do equal work"));
+}
+
+#[test]
 fn two_results_cannot_go_to_one_file() {
     let folder = folder("bench_one_file");
     for (json, html) in [("one", "one"), ("one", "./one")] {

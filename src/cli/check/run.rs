@@ -106,10 +106,13 @@ impl Outcome {
             }
             if let Err(cause) = self.run(invocation, root, interrupt, progress) {
                 absent.push(invocation.program);
+                let needs = match cause.kind() {
+                    io::ErrorKind::NotFound => format!("; {}", invocation.program.needs()),
+                    _ => String::new(),
+                };
                 self.problems.push(format!(
-                    "`{}` cannot be started: {cause}; {}",
-                    invocation.typed(),
-                    invocation.program.needs()
+                    "`{}` cannot be started: {cause}{needs}",
+                    invocation.typed()
                 ));
             }
         }

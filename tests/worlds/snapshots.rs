@@ -4,6 +4,7 @@ use crate::snapshot_files::Path;
 use crate::snapshot_world::{
     Asleep, Position, Team, check, register, small_world, small_worlds, universe,
 };
+use megachunk::entity::EntityMap;
 use megachunk::fragment::PerChunk;
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
@@ -399,6 +400,38 @@ fn a_snapshot_says_how_many_worlds_it_has_and_there_may_be_none() {
         assert!(loaded.is_err(), "byte {at} of {}", both.len());
     }
     check(&both).unwrap();
+}
+
+#[test]
+fn a_file_that_gets_shorter_while_worlds_are_made_of_it_spoils_nothing() {
+    struct Log(Vec<u8>);
+    let path = Path::new("shorter");
+    let universe = |cut: Option<std::path::PathBuf>| {
+        let universe = Universe::new();
+        let registry = universe.registry();
+        registry.register_plain::<u64>().unwrap();
+        let save = |log: &Log, out: &mut Vec<u8>| out.extend_from_slice(&log.0);
+        let read = move |bytes: &[u8], _: &EntityMap| -> Result<Log, &'static str> {
+            if let Some(path) = &cut {
+                std::fs::File::create(path).unwrap();
+            }
+            Ok(Log(bytes.to_vec()))
+        };
+        registry.register_state_with("log", save, read).unwrap();
+        universe
+    };
+    let saved = std::sync::Arc::new(universe(None));
+    let [mut one, mut two] = [(); 2].map(|()| World::of(&saved).unwrap());
+    one.resources_mut().insert(Log(vec![1; 10]));
+    let _ = two.create_batch((0..100_000_u64).map(|n| (n,))).unwrap();
+    World::save_worlds(&[&one, &two], &path.0, &SnapshotOptions::new()).unwrap();
+    // What is behind the first world's resources is read when these have been.
+    let loaded = World::load_worlds(&path.0, universe(Some(path.0.clone()))).unwrap();
+    assert_eq!(std::fs::metadata(&path.0).unwrap().len(), 0);
+    let sum = |world: &mut World| world.query::<&u64, ()>().unwrap().iter().sum::<u64>();
+    let [mut first, mut second] = <[World; 2]>::try_from(loaded).unwrap();
+    assert_eq!((sum(&mut first), sum(&mut second)), (0, sum(&mut two)));
+    assert_eq!(first.resources().get::<Log>().unwrap().0, [1; 10]);
 }
 
 /// Where accesses to shared words are counted.

@@ -161,6 +161,8 @@ macro_rules! plain {
             type __Plain = $type;
             const fn __all_are_named(__plain: &__Plain) {
                 let __Plain { $($field: _),* } = __plain;
+                // Which of a union is unsafe, and of nothing else.
+                $(let __value = __plain.$field;)*
             }
             const _: fn(&__Plain) = __all_are_named;
             let __end = 0;
@@ -173,7 +175,7 @@ macro_rules! plain {
                          in another order than they lie in (is the struct `repr(C)`?)"
                     )
                 );
-                let __end = __end + $crate::fragment::field_size(|__plain: &__Plain| __plain.$field);
+                let __end = __end + $crate::fragment::field_size(|__plain: &__Plain| &raw const __plain.$field);
             )*
             $crate::fragment::__core::assert!(
                 __end == $crate::fragment::__core::mem::size_of::<__Plain>(),
@@ -184,7 +186,7 @@ macro_rules! plain {
             ) -> $crate::fragment::__core::primitive::bool {
                 true $(
                     && $crate::fragment::is_field(
-                        |__plain: &__Plain| __plain.$field,
+                        |__plain: &__Plain| &raw const __plain.$field,
                         &__bytes[$crate::fragment::__core::mem::offset_of!(__Plain, $field)..],
                     )
                 )*
@@ -195,7 +197,7 @@ macro_rules! plain {
             ) {
                 $(
                     $crate::fragment::map_field(
-                        |__plain: &__Plain| __plain.$field,
+                        |__plain: &__Plain| &raw const __plain.$field,
                         &mut __bytes[$crate::fragment::__core::mem::offset_of!(__Plain, $field)..],
                         __entities,
                     );
@@ -205,7 +207,7 @@ macro_rules! plain {
             unsafe impl $crate::fragment::Plain for __Plain {
                 const IS_VALUE: $crate::fragment::__core::option::Option<$crate::fragment::IsValue> =
                     if true $(
-                        && $crate::fragment::field_takes_any_bytes(|__plain: &__Plain| __plain.$field)
+                        && $crate::fragment::field_takes_any_bytes(|__plain: &__Plain| &raw const __plain.$field)
                     )* {
                         $crate::fragment::__core::option::Option::None
                     } else {
@@ -213,7 +215,7 @@ macro_rules! plain {
                     };
                 const MAP_ENTITIES: $crate::fragment::__core::option::Option<$crate::fragment::MapEntities> =
                     if false $(
-                        || $crate::fragment::field_names_entities(|__plain: &__Plain| __plain.$field)
+                        || $crate::fragment::field_names_entities(|__plain: &__Plain| &raw const __plain.$field)
                     )* {
                         $crate::fragment::__core::option::Option::Some(__map_entities)
                     } else {
@@ -240,37 +242,40 @@ pub fn is_one_of<const N: usize>(values: &[[u8; N]], bytes: &[u8]) -> bool {
     <&[u8; N]>::try_from(bytes).is_ok_and(|bytes| values.contains(bytes))
 }
 
+// The type of a field comes with a pointer to it: what a closure returns by value is coerced, and a field of type `!`,
+// which has no values, to whatever the compiler falls back to.
+
 /// Bytes of a field, which is plain.
 #[doc(hidden)]
 #[must_use]
-pub const fn field_size<S, T: Plain>(_: fn(&S) -> T) -> usize {
+pub const fn field_size<S, T: Plain>(_: fn(&S) -> *const T) -> usize {
     size_of::<T>()
 }
 
 /// Whether any bytes are a value of the field.
 #[doc(hidden)]
 #[must_use]
-pub const fn field_takes_any_bytes<S, T: Plain>(_: fn(&S) -> T) -> bool {
+pub const fn field_takes_any_bytes<S, T: Plain>(_: fn(&S) -> *const T) -> bool {
     T::IS_VALUE.is_none()
 }
 
 /// Whether the first of these bytes are a value of the field.
 #[doc(hidden)]
 #[must_use]
-pub fn is_field<S, T: Plain>(_: fn(&S) -> T, bytes: &[u8]) -> bool {
+pub fn is_field<S, T: Plain>(_: fn(&S) -> *const T, bytes: &[u8]) -> bool {
     T::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..size_of::<T>()]))
 }
 
 /// Whether a value of the field can name entities.
 #[doc(hidden)]
 #[must_use]
-pub const fn field_names_entities<S, T: Plain>(_: fn(&S) -> T) -> bool {
+pub const fn field_names_entities<S, T: Plain>(_: fn(&S) -> *const T) -> bool {
     T::MAP_ENTITIES.is_some()
 }
 
 /// Changes the entities that the field names, whose value the first of these bytes are.
 #[doc(hidden)]
-pub fn map_field<S, T: Plain>(_: fn(&S) -> T, bytes: &mut [u8], entities: &EntityMap) {
+pub fn map_field<S, T: Plain>(_: fn(&S) -> *const T, bytes: &mut [u8], entities: &EntityMap) {
     if let Some(map) = T::MAP_ENTITIES {
         map(&mut bytes[..size_of::<T>()], entities);
     }
@@ -299,6 +304,33 @@ pub fn map_field<S, T: Plain>(_: fn(&S) -> T, bytes: &mut [u8], entities: &Entit
 /// let id = registry.register_plain::<Mood>().unwrap().id();
 /// assert!(Value::from_bytes(&registry, id, &[77]).is_err());
 /// assert!(Value::from_bytes(&registry, id, &[1]).is_ok());
+/// ```
+///
+/// A field that has no values, read in an edition in which that falls back to `()`:
+///
+/// ```compile_fail,edition2021,E0277
+/// #![allow(dependency_on_unit_never_type_fallback)]
+/// trait Output { type Of; }
+/// impl<T> Output for fn() -> T { type Of = T; }
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Void { never: <fn() -> ! as Output>::Of }
+/// megachunk::plain!(Void { never });
+///
+/// fn main() {}
+/// ```
+///
+/// In that edition other types are plain as in any:
+///
+/// ```edition2021
+/// #[derive(Clone, Copy)]
+/// #[repr(C, packed)]
+/// struct Packed { a: u8, b: u32, c: (), d: [Entity; 2] }
+/// use megachunk::prelude::Entity;
+/// megachunk::plain!(Packed { a, b, c, d });
+///
+/// megachunk::fragment::FragmentRegistry::new().register_plain::<Packed>().unwrap();
 /// ```
 ///
 /// A crate that is called `core`:

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::MmapMut;
 
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
@@ -32,11 +32,9 @@ impl World {
     /// changed. What comes next comes to lie where it would have in the world that was saved: see
     /// [there](Self::save).
     ///
-    /// The file is read through a mapping, and all of it is checked first. If somebody changes it
-    /// meanwhile, values may be what was written there (as far as that is a
-    /// [value](crate::fragment::Plain::IS_VALUE)); if it gets shorter, the system may end the
-    /// program. (Who cannot be sure reads the file, and gives its bytes to
-    /// [`from_snapshot`](Self::from_snapshot).)
+    /// The file is read into memory, as many bytes as it has, and all of it is checked first: nothing that becomes of the
+    /// file meanwhile harms. Who knows that nobody changes it can do without that memory: map it, and give the bytes of the
+    /// mapping to [`from_snapshot`](Self::from_snapshot).
     ///
     /// O(bytes + fragments that are registered), and for each composition that comes O(its fragments × (its chunks + its
     /// entities)), where of chunk fragments, and of those that are switched off, the square counts: they are few.
@@ -87,7 +85,7 @@ impl World {
     /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
     /// untouched; the universe is dropped.
     pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
-        let file = Mapped::open(path)?;
+        let file = FileBytes::open(path)?;
         Self::from_snapshot(file.bytes(), universe)
     }
 
@@ -112,7 +110,7 @@ impl World {
         path: impl AsRef<Path>,
         universe: Universe,
     ) -> Result<Vec<Self>, SnapshotError> {
-        let file = Mapped::open(path)?;
+        let file = FileBytes::open(path)?;
         Self::worlds_from_snapshot(file.bytes(), universe)
     }
 
@@ -405,28 +403,33 @@ impl Places {
     }
 }
 
-/// A file to be read, as bytes.
-pub(super) struct Mapped(Option<Mmap>);
+/// The bytes of a file, in pages of their own: in a mapping of the file itself others could change them, or take them away.
+pub(super) struct FileBytes(Option<MmapMut>);
 
-impl Mapped {
+impl FileBytes {
     pub(super) fn open(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let file = path.as_ref().to_owned();
         // Not when a world is on its way: whose path it is may panic.
         drop(path);
         let path = file;
-        let map = || -> io::Result<Option<Mmap>> {
+        let read = || -> io::Result<Option<MmapMut>> {
             file_bytes::length(&path)?;
-            let file = File::open(&path)?;
-            if file.metadata()?.len() == 0 {
+            let mut file = File::open(&path)?;
+            let length = usize::try_from(file.metadata()?.len());
+            let length = length.map_err(|_| io::ErrorKind::OutOfMemory)?;
+            if length == 0 {
                 // Nothing can not be mapped.
                 return Ok(None);
             }
-            // SAFETY: the bytes are copied, never lent. The documentation says what comes of it if somebody changes
-            // them: what must hold is read once.
-            Ok(Some(unsafe { Mmap::map(&file) }?))
+            let mut bytes = MmapMut::map_anon(length)?;
+            // Advice: without it only speed differs.
+            #[cfg(target_os = "linux")]
+            let _ = bytes.advise(memmap2::Advice::HugePage);
+            file.read_exact(&mut bytes)?;
+            Ok(Some(bytes))
         };
-        match map() {
-            Ok(mapped) => Ok(Self(mapped)),
+        match read() {
+            Ok(bytes) => Ok(Self(bytes)),
             Err(source) => Err(SnapshotError::File {
                 path,
                 source: source.into(),
@@ -439,7 +442,8 @@ impl Mapped {
     }
 }
 
-/// Copies bytes, and lends the copy: of a file that somebody may change, only the copy can be looked at.
+/// Copies bytes, and lends the copy: of a mapping of a file that somebody changes all the same, only the copy can be looked
+/// at.
 ///
 /// # Safety
 /// Room for as many bytes, which nobody else has while they are lent.

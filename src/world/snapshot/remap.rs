@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::archetype::Universe;
 use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
 use crate::world::snapshot::SnapshotError;
-use crate::world::snapshot::load::{Mapped, bring_worlds};
+use crate::world::snapshot::load::{FileBytes, bring_worlds};
 use crate::world::snapshot::read::Saved;
 use crate::world::{World, WorldError};
 
@@ -100,7 +100,7 @@ impl World {
         universe: &Arc<Universe>,
         known: &EntityMap,
     ) -> Result<(Self, EntityMap), SnapshotError> {
-        let file = Mapped::open(path)?;
+        let file = FileBytes::open(path)?;
         Self::from_snapshot_remapped(file.bytes(), universe, known)
     }
 
@@ -130,7 +130,7 @@ impl World {
         universe: &Arc<Universe>,
         known: &EntityMap,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
-        let file = Mapped::open(path)?;
+        let file = FileBytes::open(path)?;
         Self::worlds_from_snapshot_remapped(file.bytes(), universe, known)
     }
 

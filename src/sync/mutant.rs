@@ -600,7 +600,7 @@ pub(crate) fn active(name: &'static str) -> bool {
     let chosen = CHOSEN.get_or_init(|| {
         let chosen = std::env::var("MEGACHUNK_MUTANT").ok()?;
         assert!(
-            MUTANTS.iter().any(|(listed, _)| *listed == chosen),
+            chosen == LOOKS_ACQUIRE || MUTANTS.iter().any(|(listed, _)| *listed == chosen),
             "MEGACHUNK_MUTANT names no mutant: `{chosen}`"
         );
         Some(chosen)
@@ -630,8 +630,10 @@ pub(crate) fn ordering(name: &'static str, sound: Ordering) -> Ordering {
     }
 }
 
-/// Mutants of who goes by a hint that another thread has changed, and does not pass on what that one did before.
-const NOT_PASSED_ON: [&str; 7] = [
+/// Mutants of who goes by a hint that another thread has changed, and does not pass on what that one did before. Under
+/// them looks at hints acquire (`looks_acquire`).
+#[cfg(any(loom, shuttle, feature = "probe"))]
+pub const NOT_PASSED_ON: &[&str] = &[
     "hints_agreed_relaxed",
     "hints_clear_release",
     "open_release",
@@ -641,12 +643,24 @@ const NOT_PASSED_ON: [&str; 7] = [
     "summary_look_relaxed",
 ];
 
+/// No mutant, but the way to look at hints that those of [`NOT_PASSED_ON`] have: what kills one of them must hold under it.
+#[cfg(any(loom, shuttle, feature = "probe"))]
+pub const LOOKS_ACQUIRE: &str = "looks_acquire";
+
 /// Whether looks at hints acquire at once, and no fence does it after them: under the mutants of whom passes nothing on.
 /// The fence of loom acquires also what others saw from whom the caller has acquired, so that they could not fail to.
+#[cfg(any(loom, shuttle))]
+#[must_use]
+pub(crate) fn looks_acquire() -> bool {
+    active(LOOKS_ACQUIRE) || NOT_PASSED_ON.iter().any(|name| active(name))
+}
+
+/// Whether looks at hints acquire at once: only in models.
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 #[must_use]
 pub(crate) fn looks_acquire() -> bool {
-    NOT_PASSED_ON.into_iter().any(active)
+    false
 }
 
 /// The order of a look at a hint, which a fence follows where it matters.

@@ -87,6 +87,33 @@ pub(crate) fn forget(panicked: Panicked) {
     }
 }
 
+/// What a panic says, if that is a text.
+pub(crate) fn said(panic: &(dyn Any + Send)) -> Option<&str> {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+}
+
+/// Lets the panic of a `drop`, if there was one, go in the middle of a change, where there is nobody to give it to, and tells
+/// who listens what was dropped, and what the panic says.
+#[inline]
+pub(crate) fn end_here(panicked: Panicked, dropped: &str) {
+    if panicked.is_some() {
+        tell_of_end(panicked, dropped);
+    }
+}
+
+#[cold]
+fn tell_of_end(panicked: Panicked, dropped: &str) {
+    let text = panicked.as_deref().and_then(said).map(str::to_owned);
+    forget(panicked);
+    tell(|| {
+        tracing::error!(
+            panic = text.as_deref().unwrap_or("no text"),
+            "the drop of {dropped} panicked; the panic ends here"
+        );
+    });
+}
+
 /// Tells who listens, in the middle of a change or in a `drop`, where there is nobody to give a panic of theirs to.
 #[cold]
 pub(crate) fn tell(say: impl FnOnce()) {

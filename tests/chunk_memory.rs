@@ -118,6 +118,7 @@ fn memory_of_free_chunks_goes_back<M: Memory>(memory: M) {
 #[test]
 fn memory_of_free_chunks_goes_back_though_others_of_their_mega_chunks_are_in_use() {
     memory_of_free_chunks_goes_back(SystemMemory::new(false, false));
+    memory_of_free_chunks_goes_back(SystemMemory::new(true, false));
     memory_of_free_chunks_goes_back(MappedMemory::new(false, false));
 }
 

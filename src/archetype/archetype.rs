@@ -22,7 +22,7 @@ use crate::archetype::stagger::begin;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::fragment::{FragmentId, FragmentSet};
-use crate::panics::{Panicked, end_all, forget, note, resume, tell};
+use crate::panics::{Panicked, end_all, end_here, forget, note, resume};
 
 /// 16 KiB chunks in a chunk that an archetype with few entities may have already: 128 KiB, as Mass has them.
 ///
@@ -361,13 +361,7 @@ impl Archetype {
         for value in &self.chunk_values {
             // SAFETY: every chunk holds one, and this one is given back.
             let panicked = unsafe { value.template.drop_at(chunk.array(value.offset)) };
-            if panicked.is_some() {
-                // In the middle of a change there is nobody to give it to.
-                forget(panicked);
-                tell(|| {
-                    tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
-                });
-            }
+            end_here(panicked, "a chunk fragment");
         }
         universe.directory().leave(&chunk);
         // SAFETY: the chunk was this archetype's, holds no values, and is forgotten here.

@@ -15,11 +15,17 @@ pub enum ChunkError {
         /// The length that was asked for.
         len: usize,
     },
-    /// No run of that length is free; or there are not [so many](crate::chunk::MegachunkAllocator::allocate_many) chunks.
+    /// No run of that length is free.
     #[error("{}", shortage(*len))]
     Exhausted {
-        /// The length that was asked for, or the chunks in all.
+        /// The length that was asked for.
         len: usize,
+    },
+    /// There are not [so many](crate::chunk::MegachunkAllocator::allocate_many) chunks.
+    #[error("fewer than {count} chunks are free: others are in use, or kept by other threads")]
+    TooFew {
+        /// The chunks that were asked for.
+        count: usize,
     },
     /// The system refused memory.
     #[error("the system refused memory for mega-chunk {megachunk}: {kind}")]
@@ -49,12 +55,12 @@ pub enum ChunkError {
     },
 }
 
-/// Says that there are not so many chunks.
+/// Says that there is no such run.
 fn shortage(len: usize) -> String {
-    if len <= crate::chunk::MEGACHUNK_CHUNKS {
-        format!("no run of {len} free chunks is left")
-    } else {
-        format!("fewer than {len} chunks are free")
+    let all = crate::chunk::CHUNKS;
+    match len {
+        1 => format!("all {all} chunks of 16 KiB are in use, or kept by other threads"),
+        _ => format!("no run of {len} free chunks is left, of {all} chunks of 16 KiB"),
     }
 }
 

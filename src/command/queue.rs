@@ -110,9 +110,7 @@ impl Queue {
         // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the lane to
         // the end of the queue.
         if self.ended.load(Ordering::Acquire) == 1 && !lane.is_empty() {
-            if cfg!(debug_assertions) {
-                tell(|| tracing::error!("commands were recorded for a world that has ended"));
-            }
+            tell_of_lost(lane);
             **lane = Lane::new(self.seat.universe(), self.seat.number);
         }
         // What a recorder holds back that stays open is its own thread's, and nothing that a flush
@@ -143,12 +141,26 @@ impl Queue {
     fn empty(&self) {
         for mut lane in self.lanes.take_all() {
             if !lane.is_empty() {
-                tell(|| tracing::debug!("a world has ended before its commands were flushed"));
+                tell_of_lost(&lane);
             }
             *lane = Lane::new(self.seat.universe(), self.seat.number);
             lane.leave();
         }
     }
+}
+
+/// Says that a world has ended before what was recorded for it was flushed. Whoever records for a world that others may end
+/// has to expect that.
+#[cold]
+fn tell_of_lost(lane: &Lane) {
+    let (entities, commands) = lane.pending();
+    tell(|| {
+        tracing::debug!(
+            entities,
+            commands,
+            "a world has ended, and what was recorded for it is gone"
+        );
+    });
 }
 
 impl Attachment for Arc<Queue> {

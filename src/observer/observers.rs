@@ -11,7 +11,7 @@ use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, FragmentRole,
 };
 use crate::observer::{Observed, ObservedBatch};
-use crate::panics::{Panicked, end_all, forget, note, refused, resume_alone, tell};
+use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
 use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
 use crate::world::{World, new_identity};
@@ -168,10 +168,7 @@ impl Observers {
         // Whoever had made them is gone: there is nobody to give a panic of their `drop`s to.
         let mut panicked = None;
         end_all(&mut panicked, dead);
-        if panicked.is_some() {
-            forget(panicked);
-            tell(|| tracing::error!("the drop of an observer panicked; the panic ends here"));
-        }
+        end_here(panicked, "an observer whose schedule is gone");
     }
 }
 

@@ -10,6 +10,7 @@ use crate::command::{Commands, Turn};
 use crate::exactly::Exactly;
 use crate::fragment::Fragment;
 use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
+use crate::panics::tell;
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner, panic_by_name};
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
@@ -124,7 +125,7 @@ impl<T, F> Observing<T, F> {
     /// Says once why it is not started.
     fn tell(&mut self, why: &dyn fmt::Display) {
         if !core::mem::replace(&mut self.told, true) {
-            tracing::error!(name = &*self.name, %why, "an observer is not started yet");
+            tell(|| tracing::error!(name = &*self.name, %why, "an observer is not started yet"));
         }
     }
 }

@@ -4,7 +4,8 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::command::Stripes;
+use crate::command::{FlushReport, Stripes};
+use crate::panics::tell;
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -387,14 +388,29 @@ fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trac
         // What closures and observers have sent comes before what processors send that run later;
         // and nobody knows these by their places.
         collect_signals(world);
-        if !flushed.is_clean() {
-            tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
-        }
+        tell_of_flush(&flushed);
         progress.note_flush(flushed);
     });
     if let (Some(trace), Some(began)) = (trace, began) {
         trace.note_flush(began);
     }
+}
+
+/// Says what a flush could not do. What is for entities that died meanwhile, or waits for the next flush, is nobody's fault.
+#[inline]
+fn tell_of_flush(flushed: &FlushReport) {
+    let Some((entity, error)) = flushed.refused.first() else {
+        return;
+    };
+    tell(|| {
+        tracing::warn!(
+            refused = flushed.refused.len(),
+            dead = flushed.dead,
+            first = %error,
+            %entity,
+            "a flush has refused commands that processors, or what runs beside them, had recorded"
+        );
+    });
 }
 
 /// In an ordered universe: which ids are whose.

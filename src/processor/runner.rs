@@ -5,7 +5,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 use crate::exactly::Exactly;
-use crate::panics::{Panicked, forget, note};
+use crate::panics::{Panicked, forget, note, said};
 use crate::processor::param::Plea;
 use crate::processor::{
     Param, Processor, ProcessorError, ProcessorOutput, ScheduleError, Seen, Subscriptions, Turn,
@@ -197,12 +197,7 @@ pub(super) fn by_name<R>(name: &str, call: impl FnOnce() -> R) -> R {
 
 /// Goes on with a panic of a processor, whose name it gets.
 pub(super) fn panic_by_name(name: &str, payload: Panicked) -> ! {
-    let text = payload.as_ref().and_then(|payload| {
-        let text = payload
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned());
-        text.or_else(|| payload.downcast_ref::<String>().cloned())
-    });
+    let text = payload.as_deref().and_then(said).map(str::to_owned);
     forget(payload);
     let text = text.unwrap_or_else(|| "with something that is no text".into());
     std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))

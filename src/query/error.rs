@@ -63,6 +63,12 @@ pub enum QueryError {
         /// The resource's name.
         name: Box<str>,
     },
+    /// It asks for a resource twice.
+    #[error("the query takes the resource {name} twice: take it once")]
+    ResourceTwice {
+        /// The resource's name.
+        name: Box<str>,
+    },
     /// It switches a fragment that can not be switched off.
     #[error(
         "{name} cannot be switched off: register it with `register_enableable` before its first use (compositions that were there before have no switch)"

@@ -3,7 +3,6 @@
 use core::any::{TypeId, type_name};
 use core::hash::{Hash, Hasher};
 
-use crate::fragment::FragmentError;
 use crate::query::QueryError;
 use crate::world::Resources;
 
@@ -102,9 +101,9 @@ impl ResourceAccess {
         }
         for (at, id) in self.reads.iter().enumerate() {
             if self.reads[..at].contains(id) {
-                return Err(QueryError::Fragment(FragmentError::Twice {
+                return Err(QueryError::ResourceTwice {
                     name: id.name.into(),
-                }));
+                });
             }
         }
         Ok(())

@@ -237,6 +237,10 @@ impl Log {
     pub(super) fn heaps_up(&mut self) -> Option<usize> {
         let waiting = self.sent.len();
         if waiting <= self.many {
+            if waiting < MANY / 2 {
+                // They were got, or let go: it begins anew.
+                self.many = MANY;
+            }
             return None;
         }
         while self.many < waiting {

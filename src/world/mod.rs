@@ -86,7 +86,7 @@ use watch::Watch;
 ///
 /// `&mut World` changes at once; `&World` reads, from any number of threads. Every call that takes a
 /// handle says whether the entity still lives ([`WorldError`]); a call that is refused has changed
-/// nothing that anybody has.
+/// nothing that anybody has, but calls for many entities as far as they say.
 ///
 /// | operation | complexity |
 /// |---|---|
@@ -370,7 +370,7 @@ impl fmt::Debug for World {
             .field("number", &self.number)
             .field("entities", &self.count())
             .field("archetypes", &self.archetype_count())
-            .field("version", &self.stamp())
+            .field("version", &self.version())
             .field("time", &self.time())
             .finish_non_exhaustive()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::archetype::{Archetype, SharedId};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
-use crate::panics::{Panicked, end_all, forget, note, resume, tell};
+use crate::panics::{Panicked, end_all, end_here, note, resume};
 use crate::world::check::{FlawPlace, Found};
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.
@@ -329,8 +329,5 @@ impl SharedValues {
 pub(crate) fn end_shared<T>(value: T) {
     let mut panicked = None;
     note(&mut panicked, || drop(value));
-    if panicked.is_some() {
-        forget(panicked);
-        tell(|| tracing::error!("the drop of a shared value panicked; the panic ends here"));
-    }
+    end_here(panicked, "a shared value");
 }

@@ -49,9 +49,11 @@ impl World {
         self.moment(self.stamp()) - u64::from(LONG_AGO)
     }
 
-    /// The version that changes made now get. It grows with each query that runs, and never wraps: what is kept of it can
-    /// be told to [`since`](crate::query::QueryRun::since) however much later (what was there more than a billion versions
-    /// ago may count as changed then). O(1), wait-free.
+    /// The version that changes made now get, and that the next query to run has. It grows with each that runs, and never
+    /// wraps: what is kept of it can be told to [`since`](crate::query::QueryRun::since) however much later (what was there
+    /// more than a billion versions ago may count as changed then). Whoever reads it and then runs a query has seen by that
+    /// what was changed before; who runs none, and wants what changes from now on, tells `version() - 1`. It is of this
+    /// world: one that is loaded from a file, or another, begins with versions of its own. O(1), wait-free.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -143,7 +143,7 @@ impl World {
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`]; a fragment stands in `B` twice; no memory is left: then some of the
-    /// entities have moved.
+    /// entities have moved, as many as [`count`](Self::count) has fallen by.
     ///
     /// # Panics
     /// As for [`move_slice_to`](Self::move_slice_to).
@@ -173,7 +173,8 @@ impl World {
     /// free there; O(chunks) else.
     ///
     /// # Errors
-    /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
+    /// [`WorldError::OtherUniverse`]; no memory is left there, or there are [too many compositions](WorldError): then some of
+    /// the entities have moved, as many as [`count`](Self::count) has fallen by.
     ///
     /// # Panics
     /// As for [`move_slice_to`](Self::move_slice_to).

@@ -328,10 +328,7 @@ fn resources_are_required_read_and_written_beside_the_entities() {
     let conflict = Query::<&I, (), (&Time, &mut Time)>::new(&world).map(drop);
     assert!(matches!(conflict, Err(QueryError::Conflict { .. })));
     let twice = Query::<&I, (), (&Time, Option<&Time>)>::new(&world).map(drop);
-    assert!(matches!(
-        twice,
-        Err(QueryError::Fragment(FragmentError::Twice { .. }))
-    ));
+    assert!(matches!(twice, Err(QueryError::ResourceTwice { .. })));
     // The same for a query that is put together at run time.
     let id = world.registry().of::<I>().unwrap().id();
     let builder = || {

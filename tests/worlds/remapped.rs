@@ -667,7 +667,10 @@ fn what_is_no_snapshot_or_not_registered_changes_nothing() {
     let empty = Path::new("remapped-empty");
     std::fs::write(&empty.0, b"").unwrap();
     let error = World::load_remapped(&empty.0, universe, &EntityMap::default()).unwrap_err();
-    assert_eq!(error, SnapshotError::Foreign);
+    let SnapshotError::In { error, .. } = error else {
+        panic!("{error:?}");
+    };
+    assert!(matches!(*error, SnapshotError::Length { found: 0, .. }));
     let error =
         World::load_worlds_remapped("nowhere/at/all", universe, &EntityMap::default()).unwrap_err();
     assert!(matches!(error, SnapshotError::File { .. }), "{error}");

@@ -30,9 +30,20 @@ fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
     let path = Path::new("foreign");
     let load = |bytes: &[u8]| {
         std::fs::write(&path.0, bytes).unwrap();
-        World::load(&path.0, universe()).map(drop).unwrap_err()
+        let error = World::load(&path.0, universe()).map(drop).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with(&path.0.display().to_string()), "{text}");
+        let SnapshotError::In { error, .. } = error else {
+            panic!("{error:?}");
+        };
+        *error
     };
-    assert!(matches!(load(b""), SnapshotError::Foreign));
+    // A disk was full, perhaps.
+    assert!(matches!(load(b""), SnapshotError::Length { found: 0, .. }));
+    assert!(matches!(
+        load(b"MEGA"),
+        SnapshotError::Length { found: 4, .. }
+    ));
     assert!(matches!(
         load(b"PNG and other things"),
         SnapshotError::Foreign

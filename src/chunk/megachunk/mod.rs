@@ -305,11 +305,11 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// ```
     ///
     /// # Errors
-    /// As for [`allocate`](Self::allocate).
+    /// [`ChunkError::TooFew`] chunks are free; [`ChunkError::Refused`], as for [`allocate`](Self::allocate).
     pub fn allocate_many(&self, count: usize) -> Result<Vec<Chunks<'_, M>>, ChunkError> {
         // Not by trying: all others would find none meanwhile.
         if count > crate::chunk::CHUNKS {
-            return Err(ChunkError::Exhausted { len: count });
+            return Err(ChunkError::TooFew { count });
         }
         let mut runs = Vec::with_capacity(count.div_ceil(MEGACHUNK_CHUNKS));
         let mut left = count;
@@ -329,7 +329,7 @@ impl<M: Memory> MegachunkAllocator<M> {
                     }
                     if wanted == 1 {
                         // Those taken so far are given back as `runs` is dropped.
-                        return Err(refused.unwrap_or(ChunkError::Exhausted { len: count }));
+                        return Err(refused.unwrap_or(ChunkError::TooFew { count }));
                     }
                     longest = wanted - 1;
                 }
@@ -420,17 +420,18 @@ impl<M: Memory> MegachunkAllocator<M> {
         self.with_cache(|core, cache, tally| core.flush_and_trim(cache, tally, keep) as usize)
     }
 
-    /// Gives the memory of free chunks back whose mega-chunks are in use; how many chunks those were. What
+    /// Gives the memory of free chunks back whose mega-chunks are in use; how many chunks were free there. What
     /// [`trim`](Self::trim) leaves: a mega-chunk of which one chunk is in use keeps its memory, 1 MiB. Who takes such a chunk
     /// next touches fresh memory, which takes a fault a page; so this is for the end of a peak, not for each frame. This
     /// thread's kept chunks are included, others' are not.
     ///
-    /// Nothing happens where the memory cannot do it: on Windows, of the heap, and where pages have more than 16 KiB, of
-    /// runs of less than 64 KiB.
+    /// Nothing happens where the memory cannot do it: on Windows, and of the heap. On x86 every free chunk's memory goes back;
+    /// on other processors, whose pages may be as large, that of each whole 64 KiB, on such a border, that is free. Where
+    /// the system makes huge pages by itself it may fill the gaps again, by and by.
     ///
     /// Lock-free, but for what the system does: a call for each run of free chunks, half a microsecond each on Linux, and
     /// one to five for each chunk of 16 KiB whose memory is there. The free chunks of one mega-chunk at a time, 63 at most,
-    /// are taken meanwhile.
+    /// are taken meanwhile: others find none there.
     ///
     /// ```
     /// # use megachunk::chunk::MegachunkAllocator;

@@ -2,7 +2,7 @@
 //!
 //! Cargo starts tests, and these start others. On Unix all of them are one process group, apart from this program's: a
 //! Ctrl-C comes to this program alone, and it ends them. What must hold: after [`Child::end`] or [`kill_running`] none of
-//! them is left.
+//! them is left; nor when a [`Child`] is dropped. (Who kills this program by a signal that none can handle leaves them.)
 
 use std::io;
 use std::process::{Command, ExitStatus};
@@ -51,10 +51,21 @@ impl Child {
 
     /// Ends all of them. (The first is waited for last: until then the group's number is nobody else's.)
     pub(super) fn end(&mut self) {
+        if self.ended().is_ok_and(|status| status.is_some()) {
+            return;
+        }
         signal(KILL);
         let _ = self.0.kill();
-        let _ = self.0.wait();
+        // Before it is waited for: then the number may soon be another's.
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = 0;
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Child {
+    /// Also if this program panics.
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

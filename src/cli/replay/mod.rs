@@ -141,9 +141,11 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     if let (Some(to), [trace]) = (save, traces.as_slice()) {
         return self::save(trace, to, screen);
     }
-    // Before minutes are spent on those that come first.
+    // Before minutes are spent on those that come first. (What fails otherwise is told in its turn.)
     for trace in &traces {
-        can_be_ready(trace, args.threads)?;
+        if let Err(error @ CliError::BadArgument { .. }) = can_be_ready(trace, args.threads) {
+            return Err(error);
+        }
     }
     let interrupt = Interrupt::listen("ends after this repetition, with what is measured");
     let mut measured = Measured::default();

@@ -191,7 +191,9 @@ impl World {
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
     /// chunk fragment's template. All other commands are applied then, and the first panic goes on: of those of several
-    /// recorders, or threads, that may be another each time.
+    /// recorders, or threads, that may be another each time. There is no report then: what was refused, `tracing` is told.
+    ///
+    /// If there are more than 4 billion commands: none of them is applied then, and they stay.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
         self.keep_versions();
@@ -212,6 +214,9 @@ impl World {
             panicked: None,
         };
         flush.run(self);
+        if flush.panicked.is_some() {
+            flush.report.tell_of_lost();
+        }
         resume(flush.panicked);
         flush.report
     }

@@ -1,6 +1,7 @@
 //! `FlushReport`: what became of the commands of a flush.
 
 use crate::entity::Entity;
+use crate::panics::tell;
 use crate::world::WorldError;
 
 /// What a [flush](crate::world::World::flush) did.
@@ -66,6 +67,23 @@ impl FlushReport {
         self.open = other.open;
         self.rounds += other.rounds;
         self.unfinished |= other.unfinished;
+    }
+
+    /// Tells `tracing` what was refused, where the report goes with a panic.
+    #[cold]
+    pub(super) fn tell_of_lost(&self) {
+        let Some((entity, error)) = self.refused.first() else {
+            return;
+        };
+        tell(|| {
+            tracing::warn!(
+                refused = self.refused.len(),
+                dead = self.dead,
+                first = %error,
+                %entity,
+                "users' code panicked in a flush, whose report, with commands that were refused, is lost"
+            );
+        });
     }
 
     /// Whether every command was done that the flush found; recorders may have been [open](Self::open).

@@ -43,7 +43,7 @@ impl Flush<'_> {
             }
             // A closure may have set fewer.
             if self.report.rounds >= world.flush_rounds {
-                return self.leave_unfinished();
+                return self.leave_unfinished(world.flush_rounds);
             }
             self.check_commands();
             self.report.rounds += 1;
@@ -107,16 +107,22 @@ impl Flush<'_> {
 
     /// Leaves what was found to the next flush: there were as many rounds as there may be.
     #[cold]
-    fn leave_unfinished(&mut self) {
+    fn leave_unfinished(&mut self, rounds: usize) {
         self.report.unfinished = true;
         leave(&mut self.lanes);
+        let left = self.lanes.len();
         self.lanes.clear();
-        tell(|| {
-            tracing::error!(
-                rounds = self.report.rounds,
-                "a flush ends with commands left: what it runs, or other threads, record new ones each time"
-            );
-        });
+        // Who has set one round means it so.
+        if rounds > 1 {
+            tell(|| {
+                tracing::debug!(
+                    rounds,
+                    recorders = left,
+                    "a flush leaves commands to the next one: what it runs, or other threads, record new ones in each \
+                     round (`World::set_flush_rounds`)"
+                );
+            });
+        }
     }
 
     /// Leaves what was carried until now to the next flush, which may be one that a closure makes.

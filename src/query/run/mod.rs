@@ -103,7 +103,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         self.filter_chunks(move |chunk| chunk.shares(value))
     }
 
-    /// Looks for changes since this [version](World::version), instead of since the last run. A version that is
+    /// Looks for changes after this [version](World::version), instead of since the last run. A version that is
     /// more than a billion behind may show what has not changed, and misses nothing. Since 0: for all that there is.
     pub fn since(self, version: u64) -> Self {
         Self {

@@ -93,7 +93,7 @@ pub enum ReplayFault {
         len: usize,
     },
     /// A run that is in use could not be given back.
-    #[error("{run:?} is in use and was refused")]
+    #[error("{run} is in use and was refused")]
     RunRefused {
         /// The run.
         run: Run,

@@ -33,7 +33,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// [`WorldError::Full`]. Then none stays reserved, and `out` holds unspecified handles.
+    /// [`WorldError::Full`]. Then none stays reserved, and `out` holds [placeholders](Entity::PLACEHOLDER).
     pub fn reserve_slice(&self, out: &mut [Entity]) -> Result<(), WorldError> {
         Ok(self.universe.reserve_slice(out)?)
     }

@@ -1,7 +1,7 @@
 //! Rows and ids that a call has taken for entities whose values are still to be written.
 
 use crate::archetype::Rows;
-use crate::panics::{Panicked, forget, tell};
+use crate::panics::{Panicked, end_here};
 use crate::world::taken::TakenIn;
 use crate::world::{World, WorldError};
 
@@ -113,9 +113,6 @@ impl Drop for Claims<'_> {
         for taken in self.taken.drain(..).rev() {
             self.world.put_out(taken, &mut panicked);
         }
-        if panicked.is_some() {
-            forget(panicked);
-            tell(|| tracing::error!("the drop of a value panicked; the panic ends here"));
-        }
+        end_here(panicked, "a value of a copy that could not be made");
     }
 }

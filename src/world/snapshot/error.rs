@@ -36,6 +36,15 @@ pub enum SnapshotError {
         /// What the system said. (As it is shown with the path, it is no [source](core::error::Error::source), whatever its name.)
         r#source: SystemError,
     },
+    /// What is wrong with the bytes of a file.
+    #[error("{path}: {error}", path = shown(path))]
+    In {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong: any of the others but [`File`](Self::File). (As it is shown with the path, it is no
+        /// [source](core::error::Error::source).)
+        error: Box<Self>,
+    },
     /// The bytes do not begin as a snapshot does.
     #[error("this is no snapshot of a megachunk world")]
     Foreign,

@@ -96,7 +96,7 @@ impl Header {
 
     /// Reads the header of a file of which these are all bytes.
     pub(super) fn read(file: &[u8]) -> Result<Self, SnapshotError> {
-        if !file.starts_with(&MAGIC) {
+        if !file.starts_with(&MAGIC) && !MAGIC.starts_with(file) {
             return Err(SnapshotError::Foreign);
         }
         let Some(bytes) = file.first_chunk::<{ Self::BYTES }>() else {

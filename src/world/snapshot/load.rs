@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memmap2::MmapMut;
@@ -82,18 +82,17 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
-    /// untouched; the universe is dropped.
+    /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.
+    /// There is no world then, and any other is untouched; the universe is dropped.
     pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
-        let file = FileBytes::open(path)?;
-        Self::from_snapshot(file.bytes(), universe)
+        FileBytes::open(path)?.make(|bytes| Self::from_snapshot(bytes, universe))
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as [`load`](Self::load) does of
     /// a file.
     ///
     /// # Errors
-    /// As for [`load`](Self::load).
+    /// What [`SnapshotError::In`] has with [`load`](Self::load).
     pub fn from_snapshot(bytes: &[u8], universe: Universe) -> Result<Self, SnapshotError> {
         let saved = Saved::fresh(bytes, &universe)?;
         saved.expect_one()?;
@@ -110,15 +109,14 @@ impl World {
         path: impl AsRef<Path>,
         universe: Universe,
     ) -> Result<Vec<Self>, SnapshotError> {
-        let file = FileBytes::open(path)?;
-        Self::worlds_from_snapshot(file.bytes(), universe)
+        FileBytes::open(path)?.make(|bytes| Self::worlds_from_snapshot(bytes, universe))
     }
 
     /// Makes worlds of the bytes that [`worlds_to_snapshot`](Self::worlds_to_snapshot) gave, or
     /// [`to_snapshot`](Self::to_snapshot).
     ///
     /// # Errors
-    /// As for [`load`](Self::load).
+    /// As for [`from_snapshot`](Self::from_snapshot).
     pub fn worlds_from_snapshot(
         bytes: &[u8],
         universe: Universe,
@@ -404,7 +402,10 @@ impl Places {
 }
 
 /// The bytes of a file, in pages of their own: in a mapping of the file itself others could change them, or take them away.
-pub(super) struct FileBytes(Option<MmapMut>);
+pub(super) struct FileBytes {
+    path: PathBuf,
+    bytes: Option<MmapMut>,
+}
 
 impl FileBytes {
     pub(super) fn open(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
@@ -429,7 +430,7 @@ impl FileBytes {
             Ok(Some(bytes))
         };
         match read() {
-            Ok(bytes) => Ok(Self(bytes)),
+            Ok(bytes) => Ok(Self { path, bytes }),
             Err(source) => Err(SnapshotError::File {
                 path,
                 source: source.into(),
@@ -437,8 +438,16 @@ impl FileBytes {
         }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or(&[])
+    /// Makes something of the bytes.
+    pub(super) fn make<T>(
+        self,
+        make: impl FnOnce(&[u8]) -> Result<T, SnapshotError>,
+    ) -> Result<T, SnapshotError> {
+        let bytes = self.bytes.as_deref().unwrap_or(&[]);
+        make(bytes).map_err(|error| SnapshotError::In {
+            path: self.path,
+            error: Box::new(error),
+        })
     }
 }
 

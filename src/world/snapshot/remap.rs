@@ -100,8 +100,7 @@ impl World {
         universe: &Arc<Universe>,
         known: &EntityMap,
     ) -> Result<(Self, EntityMap), SnapshotError> {
-        let file = FileBytes::open(path)?;
-        Self::from_snapshot_remapped(file.bytes(), universe, known)
+        FileBytes::open(path)?.make(|bytes| Self::from_snapshot_remapped(bytes, universe, known))
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as
@@ -130,8 +129,8 @@ impl World {
         universe: &Arc<Universe>,
         known: &EntityMap,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
-        let file = FileBytes::open(path)?;
-        Self::worlds_from_snapshot_remapped(file.bytes(), universe, known)
+        FileBytes::open(path)?
+            .make(|bytes| Self::worlds_from_snapshot_remapped(bytes, universe, known))
     }
 
     /// Makes worlds of the bytes that [`worlds_to_snapshot`](Self::worlds_to_snapshot) gave, or

@@ -4,8 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::command::{FlushReport, Stripes};
-use crate::panics::tell;
+use crate::command::Stripes;
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -388,29 +387,12 @@ fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trac
         // What closures and observers have sent comes before what processors send that run later;
         // and nobody knows these by their places.
         collect_signals(world);
-        tell_of_flush(&flushed);
+        flushed.tell_of_refused(" that processors, or what runs beside them, had recorded");
         progress.note_flush(flushed);
     });
     if let (Some(trace), Some(began)) = (trace, began) {
         trace.note_flush(began);
     }
-}
-
-/// Says what a flush could not do. What is for entities that died meanwhile, or waits for the next flush, is nobody's fault.
-#[inline]
-fn tell_of_flush(flushed: &FlushReport) {
-    let Some((entity, error)) = flushed.refused.first() else {
-        return;
-    };
-    tell(|| {
-        tracing::warn!(
-            refused = flushed.refused.len(),
-            dead = flushed.dead,
-            first = %error,
-            %entity,
-            "a flush has refused commands that processors, or what runs beside them, had recorded"
-        );
-    });
 }
 
 /// In an ordered universe: which ids are whose.

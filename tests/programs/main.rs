@@ -10,6 +10,7 @@ mod answers;
 mod bench;
 mod check;
 mod city;
+mod map;
 mod replay;
 mod replays;
 mod trace_files;

@@ -215,7 +215,8 @@ impl World {
         };
         flush.run(self);
         if flush.panicked.is_some() {
-            flush.report.tell_of_lost();
+            let of_whom = "; users' code panicked in it, and its report is lost";
+            flush.report.tell_of_refused(of_whom);
         }
         resume(flush.panicked);
         flush.report

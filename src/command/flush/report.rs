@@ -69,19 +69,25 @@ impl FlushReport {
         self.unfinished |= other.unfinished;
     }
 
-    /// Tells `tracing` what was refused, where the report goes with a panic.
+    /// Tells `tracing` that commands were refused, if some were: how many, and the first of them. What is for entities that
+    /// died meanwhile, or waits for the next flush, is nobody's fault.
+    #[inline]
+    pub(crate) fn tell_of_refused(&self, of_whom: &str) {
+        if !self.refused.is_empty() {
+            self.tell_of_first(of_whom);
+        }
+    }
+
     #[cold]
-    pub(super) fn tell_of_lost(&self) {
-        let Some((entity, error)) = self.refused.first() else {
-            return;
-        };
+    fn tell_of_first(&self, of_whom: &str) {
+        let (entity, error) = &self.refused[0];
         tell(|| {
             tracing::warn!(
                 refused = self.refused.len(),
                 dead = self.dead,
                 first = %error,
                 %entity,
-                "users' code panicked in a flush, whose report, with commands that were refused, is lost"
+                "a flush has refused commands{of_whom}"
             );
         });
     }

@@ -239,13 +239,12 @@ impl Screen {
     }
 }
 
-#[cfg(test)]
+// Elsewhere names are not as long.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    /// (Elsewhere names are not as long.)
     #[test]
-    #[cfg(unix)]
     fn what_could_be_opened_is_written_though_no_name_is_left_for_another_file() {
         let path = std::env::temp_dir().join(format!("{:d<255}", std::process::id()));
         for text in ["one", "two"] {

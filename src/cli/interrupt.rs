@@ -12,7 +12,7 @@ pub struct Interrupt(());
 static ASKED: OnceLock<()> = OnceLock::new();
 
 impl Interrupt {
-    /// From now on the first Ctrl-C (or SIGTERM, or the terminal's end) is a wish, and `promise`
+    /// From now on the first Ctrl-C (on Unix also SIGTERM, and the terminal's end) is a wish, and `promise`
     /// says what becomes of it; the second ends the program. (Also where Ctrl-C was ignored, as by
     /// a shell that runs the program in the background: who sends it means it. Under `nohup` the
     /// terminal's end stays ignored.) Where the system refuses, the first does what it always did.

@@ -16,10 +16,12 @@
 //! # }
 //! ```
 
+#[cfg(all(feature = "probe", not(any(loom, miri)), target_arch = "x86_64"))]
+pub(crate) use on::is_narrow;
 #[cfg(all(feature = "probe", not(loom)))]
 pub use on::{Counts, Frozen, Gate, freeze_at, measure, narrow};
 #[cfg(all(feature = "probe", not(loom)))]
-pub(crate) use on::{after_rmw, before_rmw, failed_claim, is_narrow, probed, rmw, step, store};
+pub(crate) use on::{after_rmw, before_rmw, failed_claim, probed, rmw, step, store};
 
 #[cfg(not(all(feature = "probe", not(loom))))]
 pub(crate) use off::{failed_claim, probed, rmw, step};
@@ -87,6 +89,7 @@ mod on {
     }
 
     /// Whether [`narrow`] is in force.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     pub(crate) fn is_narrow() -> bool {
         NARROW.get()
     }

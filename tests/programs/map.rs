@@ -4,8 +4,8 @@ use std::process::Output;
 
 use crate::replay::SMALL;
 #[cfg(target_os = "linux")]
-use crate::support::program_within;
-use crate::support::{failure, folder, is_plain_svg, program, refusal, success, text, written};
+use crate::support::{failure, program_within};
+use crate::support::{folder, is_plain_svg, program, refusal, success, text, written};
 
 fn map(arguments: &[&str]) -> Output {
     program()

@@ -425,7 +425,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// next touches fresh memory, which takes a fault a page; so this is for the end of a peak, not for each frame. This
     /// thread's kept chunks are included, others' are not.
     ///
-    /// Nothing happens where the memory cannot do it: on Windows, and of the heap. On x86 every free chunk's memory goes back;
+    /// Nothing happens where the memory cannot do it: on Windows, on Unix other than Linux, Android and Apple's (where it goes
+    /// when the system wants it), and of the heap. On x86 every free chunk's memory goes back;
     /// on other processors, whose pages may be as large, that of each whole 64 KiB, on such a border, that is free. Where
     /// the system makes huge pages by itself it may fill the gaps again, by and by.
     ///

@@ -1,8 +1,9 @@
 //! `Child`: a command that runs, and all that it has started, which end together.
 //!
 //! Cargo starts tests, and these start others. On Unix all of them are one process group, apart from this program's: a
-//! Ctrl-C comes to this program alone, and it ends them. What must hold: after [`Child::end`] or [`kill_running`] none of
-//! them is left; nor when a [`Child`] is dropped. (Who kills this program by a signal that none can handle leaves them.)
+//! Ctrl-C comes to this program alone, and it ends them. What must hold there: after [`Child::end`] or [`kill_running`] none of
+//! them is left; nor when a [`Child`] is dropped. (Who kills this program by a signal that none can handle leaves them.) Elsewhere a
+//! Ctrl-C comes to all of them, and only the command itself is ended from here.
 
 use std::io;
 use std::process::{Command, ExitStatus};

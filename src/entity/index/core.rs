@@ -237,12 +237,8 @@ impl Core {
     ///
     /// # Safety
     /// As for [`slot`](Self::slot).
-    #[cfg(not(loom))]
+    #[cfg(all(not(loom), any(test, all(target_arch = "x86_64", not(miri)))))]
     #[inline(always)]
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        allow(dead_code, reason = "nothing is wide there")
-    )]
     pub(super) unsafe fn slot_words(&self, first: u32) -> *mut u64 {
         debug_assert!(self.has_slot(first), "slot {first} is not there");
         // SAFETY: the caller's.

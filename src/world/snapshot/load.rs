@@ -424,7 +424,7 @@ impl FileBytes {
             }
             let mut bytes = MmapMut::map_anon(length)?;
             // Advice: without it only speed differs.
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             let _ = bytes.advise(memmap2::Advice::HugePage);
             file.read_exact(&mut bytes)?;
             Ok(Some(bytes))

@@ -210,5 +210,12 @@ fn signals_that_heap_up_for_a_reader_are_said_to_and_again_when_they_are_twice_a
         run(&mut world, &ants);
         assert_eq!(slow.deliver(&mut world, |_, _| {}).signals, ants.len());
         assert_eq!(said(), [""; 0]);
+        // It has caught up: what heaps up later is said anew.
+        for more in [&ants[..], &ants[..1], &[]] {
+            run(&mut world, more);
+        }
+        let anew = said();
+        assert_eq!(anew.len(), 1, "{anew:?}");
+        assert!(anew[0].contains("waiting: 1000001"), "{anew:?}");
     });
 }

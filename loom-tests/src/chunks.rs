@@ -227,6 +227,21 @@ pub fn check(allocator: &Allocator) {
     checked.expect("an allocator without contradictions");
 }
 
+/// An allocator in which all is taken, and a ticket for the run of two that the caller may give back: no search has yet
+/// written down that it is taken. The cache is the calling thread's.
+///
+/// # Panics
+/// If there is no room for it.
+#[must_use]
+pub fn full_with_a_run() -> (Arc<Allocator>, Box<dyn ThreadCache>, RawChunks) {
+    let allocator = fresh();
+    let cache = hold_cache(&allocator);
+    assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+    let run = ticket(&allocator, 2);
+    assert!(keep(&allocator, 2));
+    (allocator, cache, run)
+}
+
 /// How many runs of `len` can still be taken, when all threads have been joined. Takes them.
 ///
 /// # Panics

@@ -5,7 +5,9 @@
 
 use megachunk::chunk::MEGACHUNK_CHUNKS;
 use megachunk_loom_tests::Bound::Preemptions;
-use megachunk_loom_tests::chunks::{check, fresh, give_ticket, hold_cache, keep, spawn, ticket};
+use megachunk_loom_tests::chunks::{
+    check, fresh, full_with_a_run, give_ticket, hold_cache, keep, spawn, ticket,
+};
 use megachunk_loom_tests::model;
 
 #[test]
@@ -61,11 +63,7 @@ fn exhausted_is_never_said_while_a_completed_free_left_room() {
         "exhausted_is_never_said_while_a_completed_free_left_room",
         Preemptions(3),
         || {
-            let allocator = fresh();
-            let _cache = hold_cache(&allocator);
-            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
-            let run = ticket(&allocator, 2);
-            assert!(keep(&allocator, 2));
+            let (allocator, _cache, run) = full_with_a_run();
             // Asks for more than there will be, so that it takes nothing and only learns.
             let learner = spawn(&allocator, |allocator| keep(allocator, MEGACHUNK_CHUNKS));
             give_ticket(&allocator, run);

@@ -7,7 +7,9 @@
 use megachunk::chunk::MEGACHUNK_CHUNKS;
 use megachunk::chunk::model::{learn_group, learn_taken};
 use megachunk_loom_tests::Bound::Preemptions;
-use megachunk_loom_tests::chunks::{check, fresh, give_ticket, hold_cache, keep, spawn, ticket};
+use megachunk_loom_tests::chunks::{
+    check, fresh, full_with_a_run, give_ticket, hold_cache, keep, spawn, ticket,
+};
 use megachunk_loom_tests::model;
 
 #[test]
@@ -16,11 +18,7 @@ fn exhausted_is_not_said_because_of_a_late_hint_that_another_search_passed_on() 
         "exhausted_is_not_said_because_of_a_late_hint_that_another_search_passed_on",
         Preemptions(2),
         || {
-            let allocator = fresh();
-            let _cache = hold_cache(&allocator);
-            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
-            let run = ticket(&allocator, 2);
-            assert!(keep(&allocator, 2));
+            let (allocator, _cache, run) = full_with_a_run();
             learn_taken(&allocator, 1);
             // Late: it looked before the run came back.
             let late = spawn(&allocator, |allocator| learn_taken(allocator, 0));

@@ -54,8 +54,9 @@ use crate::world::{Prototype, World, WorldError};
 /// chunk's, or known at run time only, comes in a box and costs some allocations each time. The memory serves the next
 /// recorder; [`World::trim`] gives it back. To it belongs a chunk for each composition of what is created, which waits for
 /// the next ones of that: 16 KiB where rows are not large, for up to 1,024 compositions in each recorder's memory, of which
-/// there are two a thread as a rule. (With more of them than that, a flush gives all of that memory's back.) More than 4 billion commands between two flushes panic: those of one
-/// recorder's memory, or of one type there, when they are recorded, all together when they are flushed.
+/// there are two a thread as a rule. (With more of them than that, a flush gives all of that memory's back.) More than 4
+/// billion commands between two flushes panic: those of one recorder's memory, or of one type there, when they are
+/// recorded, all together when they are flushed.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -38,6 +38,9 @@ fn ticks_that_were_due_behind_one_that_failed_are_dropped_and_the_rest_is_carrie
     // The one that failed is counted, with its time.
     let stands = |simulation: &Simulation| (simulation.tick(), simulation.world().time());
     assert_eq!(stands(&simulation), (2, 20 * MS));
+    // What the one before it has done is not lost.
+    let report = simulation.last_report();
+    assert_eq!((report.ticks, report.schedule.ran), (1, 2));
     assert_eq!(simulation.until_next(), 5 * MS);
     let report = simulation.advance(4 * MS).expect("none is due");
     assert_eq!((report.ticks, report.dropped), (0, Duration::ZERO));

@@ -135,6 +135,8 @@ impl App {
     /// one, and those in one [ordered](crate::world::Universe::ordered) universe one after the
     /// other, so that their ids do not depend on which was quicker. O(simulations), beside what they do.
     ///
+    /// What each of them has done says its [`last_report`](Simulation::last_report).
+    ///
     /// # Errors
     /// [`AppError`] names those whose ticks were broken off; the others have advanced.
     ///
@@ -256,7 +258,7 @@ fn advance_all(group: Vec<(&mut Simulation, &mut Outcome)>, elapsed: Duration) {
 impl Outcome {
     fn advance(&mut self, simulation: &mut Simulation, elapsed: Duration) {
         note(&mut self.panicked, || {
-            self.result = simulation.advance(elapsed).err();
+            self.result = simulation.advance_noting(elapsed).err();
         });
     }
 }

@@ -41,6 +41,7 @@ pub struct Simulation {
     schedule: Schedule,
     clock: Clock,
     ticks: u64,
+    last: SimulationReport,
 }
 
 /// What the time that passed has brought.
@@ -64,6 +65,7 @@ impl Simulation {
             schedule,
             clock: Clock::new(Rate::EveryFrame),
             ticks: 0,
+            last: SimulationReport::default(),
         }
     }
 
@@ -218,13 +220,20 @@ impl Simulation {
     /// not flushed: see [`pause`](Self::pause).
     ///
     /// # Errors
-    /// As for [`Schedule::run`]. Ticks that were due after the one that failed are dropped.
+    /// As for [`Schedule::run`]. Ticks that were due after the one that failed are dropped; what those before it
+    /// have done says [`last_report`](Self::last_report).
     ///
     /// # Panics
     /// As for [`Schedule::run`].
     pub fn advance(&mut self, elapsed: Duration) -> Result<SimulationReport, ScheduleError> {
+        self.advance_noting(elapsed)?;
+        Ok(self.last.clone())
+    }
+
+    /// The same; what was done is in `last`.
+    pub(super) fn advance_noting(&mut self, elapsed: Duration) -> Result<(), ScheduleError> {
         let due = self.clock.pass(elapsed);
-        let mut report = SimulationReport {
+        self.last = SimulationReport {
             dropped: due.dropped,
             ..SimulationReport::default()
         };
@@ -245,10 +254,33 @@ impl Simulation {
             note(&mut panicked, || self.world.advance_time(due.step));
             resume(panicked);
             solved?;
-            report.schedule.add(self.schedule.run(&mut self.world)?);
-            report.ticks += 1;
+            self.last.schedule.add(self.schedule.run(&mut self.world)?);
+            self.last.ticks += 1;
         }
-        Ok(report)
+        Ok(())
+    }
+
+    /// What the last [`advance`](Self::advance) has done, by itself or in an [`App`](crate::processor::App): all of
+    /// it, or the ticks before the one that failed or panicked.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut app = App::new();
+    /// app.add("server", Simulation::new(World::new(), Schedule::new()));
+    /// app.update(Duration::from_millis(16))?;
+    /// for (name, simulation) in app.iter() {
+    ///     let report = simulation.last_report();
+    ///     assert_eq!(report.ticks, 1, "{name}");
+    ///     assert!(report.schedule.flush.is_clean(), "{name}");
+    /// }
+    /// # Ok::<(), megachunk::processor::AppError>(())
+    /// ```
+    #[must_use]
+    pub fn last_report(&self) -> &SimulationReport {
+        &self.last
     }
 
     /// The world.

@@ -213,11 +213,10 @@ impl Prototype {
 
     /// Says so if it is of another registry, and so of another universe.
     pub(crate) fn refuse_foreign(&self, registry: &FragmentRegistry) -> Result<(), WorldError> {
-        match (self.is_of(registry), self.ids.first()) {
-            (true, _) => Ok(()),
-            (false, Some(&id)) => Err(FragmentError::Elsewhere { id }.into()),
-            (false, None) => Err(WorldError::OtherUniverse),
+        if self.is_of(registry) {
+            return Ok(());
         }
+        Err(WorldError::OtherUniverse)
     }
 
     /// Which of its sources fills the column of a fragment.

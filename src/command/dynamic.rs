@@ -59,7 +59,7 @@ impl Commands<'_> {
     /// values. O(fragments).
     ///
     /// # Errors
-    /// As for [`add`](Self::add); [`FragmentError::Elsewhere`](crate::fragment::FragmentError::Elsewhere) for a value
+    /// As for [`add`](Self::add); [`FragmentError::OtherUniverse`](crate::fragment::FragmentError::OtherUniverse) for a value
     /// of another universe. The bundle is dropped then.
     ///
     /// # Panics

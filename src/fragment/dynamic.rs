@@ -68,7 +68,7 @@ impl DynamicBundle {
         for value in &self.values {
             let id = value.id();
             if !registry.get(id).is_some_and(|info| value.is_of(info)) {
-                return Err(FragmentError::Elsewhere { id });
+                return Err(FragmentError::OtherUniverse { id });
             }
         }
         self.values.sort_unstable_by_key(Value::id);

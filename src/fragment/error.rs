@@ -144,7 +144,7 @@ pub enum FragmentError {
     },
     /// A value is of a fragment of another registry.
     #[error("a value of {id:?} is of another universe's registry")]
-    Elsewhere {
+    OtherUniverse {
         /// The fragment's number there.
         id: FragmentId,
     },

@@ -249,7 +249,7 @@ impl Value {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::Elsewhere`] for a value of another registry.
+    /// [`FragmentError::OtherUniverse`] for a value of another registry.
     pub fn lend<'a>(&'a self, registry: &'a FragmentRegistry) -> Result<Values<'a>, FragmentError> {
         let info = self.info(registry)?;
         // SAFETY: one value of the fragment, which nobody writes while it is borrowed.
@@ -272,7 +272,7 @@ impl Value {
     /// What its registry knows of its fragment.
     fn info<'a>(&self, registry: &'a FragmentRegistry) -> Result<&'a FragmentInfo, FragmentError> {
         let info = registry.get(self.id).filter(|info| self.is_of(info));
-        info.ok_or(FragmentError::Elsewhere { id: self.id })
+        info.ok_or(FragmentError::OtherUniverse { id: self.id })
     }
 
     /// Whether it can be cloned: that it may was said before the value was made.

@@ -90,7 +90,7 @@ impl<'a> Parts<'a> {
             return self.faults.push((by, error.into()));
         };
         if !value.is_of(info) {
-            let error = FragmentError::Elsewhere { id };
+            let error = FragmentError::OtherUniverse { id };
             self.faults.push((by, error.into()));
         } else if !value.is_cloneable() && info.shared_ops().is_none() {
             let (fragment, class) = (self.name(id), self.class(by));

@@ -43,7 +43,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// As for [`create`](Self::create); [`FragmentError::Elsewhere`] for a value of another universe. The
+    /// As for [`create`](Self::create); [`FragmentError::OtherUniverse`] for a value of another universe. The
     /// bundle is dropped then.
     ///
     /// # Panics

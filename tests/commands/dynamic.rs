@@ -199,7 +199,7 @@ fn values_are_dropped_once_whatever_becomes_of_them() {
     assert!(matches!(
         refused,
         [
-            Err(WorldError::Fragment(FragmentError::Elsewhere { .. })),
+            Err(WorldError::Fragment(FragmentError::OtherUniverse { .. })),
             Err(WorldError::Fragment(FragmentError::Twice { .. })),
         ]
     ));

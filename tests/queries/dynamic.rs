@@ -509,7 +509,7 @@ fn change_order_chunk_and_shared_value_filters_work_on_dynamic_queries() {
     let refused = writer.on(&mut world).unwrap().shared(&foreign).unwrap_err();
     assert!(matches!(
         refused,
-        QueryError::Fragment(FragmentError::Elsewhere { .. })
+        QueryError::Fragment(FragmentError::OtherUniverse { .. })
     ));
 }
 

@@ -497,7 +497,7 @@ fn values_that_cannot_be_cloned_or_are_of_another_universe_are_errors() {
             [
                 TemplateFault::NotCloneable { .. },
                 TemplateFault::Fragment(
-                    FragmentError::Elsewhere { .. } | FragmentError::Unknown { .. }
+                    FragmentError::OtherUniverse { .. } | FragmentError::Unknown { .. }
                 ),
             ]
         ),

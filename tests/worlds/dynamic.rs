@@ -193,7 +193,7 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
         .unwrap_err();
     assert!(matches!(
         error,
-        WorldError::Fragment(FragmentError::Elsewhere { .. })
+        WorldError::Fragment(FragmentError::OtherUniverse { .. })
     ));
 
     assert!(matches!(

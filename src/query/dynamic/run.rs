@@ -62,14 +62,14 @@ impl<'q> DynamicRun<'q> {
     /// Sees only entities whose shared value, const or not, equals `value`.
     ///
     /// # Errors
-    /// [`FragmentError::Elsewhere`] if the value is of another universe; [`FragmentError::WrongKind`] if it is not
+    /// [`FragmentError::OtherUniverse`] if the value is of another universe; [`FragmentError::WrongKind`] if it is not
     /// of a shared fragment.
     pub fn shared(self, value: &'q Value) -> Result<Self, QueryError> {
         let id = value.id();
         let info = self.world.registry().get(id);
         let info = info.ok_or(FragmentError::Unknown { id })?;
         if !value.is_of(info) {
-            return Err(FragmentError::Elsewhere { id }.into());
+            return Err(FragmentError::OtherUniverse { id }.into());
         }
         let ops = info.shared_ops().ok_or_else(|| FragmentError::WrongKind {
             name: info.name().into(),

@@ -184,7 +184,7 @@ mod tests {
             let error = way(&mut world, entity, &foreign).unwrap_err();
             assert!(matches!(
                 error,
-                WorldError::Fragment(FragmentError::Elsewhere { .. })
+                WorldError::Fragment(FragmentError::OtherUniverse { .. })
             ));
             world.release(entity).unwrap();
             assert_eq!((world.count(), alive.load(Ordering::Relaxed)), (1, 4));

@@ -82,7 +82,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::Elsewhere`](crate::fragment::FragmentError::Elsewhere) for a prototype of another universe;
+    /// [`WorldError::OtherUniverse`] for a prototype of another universe;
     /// [`TooLarge`](crate::fragment::FragmentError::TooLarge) and
     /// [`TooAligned`](crate::fragment::FragmentError::TooAligned); no id or no memory is left.
     ///

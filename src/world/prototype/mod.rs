@@ -124,7 +124,7 @@ impl Prototype {
     /// only if they have a `Drop`). Shared values are not cloned: entities have them together.
     ///
     /// # Errors
-    /// [`WorldError::NotCloneable`] names the fragment; [`FragmentError::Elsewhere`] for a value of another registry;
+    /// [`WorldError::NotCloneable`] names the fragment; [`FragmentError::OtherUniverse`] for a value of another registry;
     /// [`FragmentError::Twice`].
     pub fn new(registry: &FragmentRegistry, mut values: DynamicBundle) -> Result<Self, WorldError> {
         let ids = match values.sort(registry) {

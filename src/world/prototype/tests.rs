@@ -111,7 +111,7 @@ fn a_prototype_names_what_cannot_be_cloned_is_foreign_or_stands_there_twice() {
     let error = Prototype::new(registry, foreign);
     assert!(matches!(
         error,
-        Err(WorldError::Fragment(FragmentError::Elsewhere { .. }))
+        Err(WorldError::Fragment(FragmentError::OtherUniverse { .. }))
     ));
     let twice = bundle(cloneable(&world, 1_u8)).with(cloneable(&world, 2_u8));
     let error = Prototype::new(registry, twice);
@@ -141,7 +141,7 @@ fn a_prototype_of_another_universe_is_refused_and_one_of_this_serves_all_its_wor
     let error = World::new().create_copies(&crab, 1);
     assert!(matches!(
         error,
-        Err(WorldError::Fragment(FragmentError::Elsewhere { .. }))
+        Err(WorldError::Fragment(FragmentError::OtherUniverse { .. }))
     ));
 }
 

@@ -9,6 +9,7 @@
 //! old records its end, and the flush applies that. The trace is for Perfetto or `chrome://tracing`.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use megachunk::prelude::*;
@@ -149,6 +150,7 @@ fn run(options: &Options) -> Result<Trace, Box<dyn std::error::Error>> {
         trace.time("fly", || {
             let fly =
                 |chunk: ChunkView<'_>,
+                 _rows: Range<usize>,
                  slices: (&[Entity], &mut [Position], &[Velocity], &mut [Life])| {
                     let (entities, positions, velocities, lives) = slices;
                     for (position, velocity) in positions.iter_mut().zip(velocities) {
@@ -164,8 +166,7 @@ fn run(options: &Options) -> Result<Trace, Box<dyn std::error::Error>> {
                         }
                     }
                 };
-            // Whole chunks: nothing of a bullet can be switched off. (Else: `par_for_each_slice`.)
-            flying.on(&mut world).par_for_each_chunk(fly);
+            flying.on(&mut world).par_for_each_slice(fly);
         });
         let (report, took) = trace.time("flush", || world.flush());
         if !report.is_clean() {

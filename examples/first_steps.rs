@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut world = World::new();
 
     // One entity, and a hundred thousand.
-    let queen = world.create((Position { x: 0.0, y: 0.0 }, "queen"))?;
+    let queen = world.create((Position { x: 0.0, y: 0.0 },))?;
     world.set_name(queen, "queen")?;
     let workers = world.create_batch((0..100_000).map(|n| {
         let (x, y) = (n as f32, 0.0);

@@ -90,11 +90,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut lookup = poses.lookup_mut(&mut world);
         for hull in mounted.roots() {
             for part in mounted.descendants(hull) {
-                let (_, Some(&Mounted { on, at })) = lookup.get_mut(part)? else {
-                    unreachable!("it is a part");
-                };
-                let below = *lookup.get_mut(on)?.0;
-                *lookup.get_mut(part)?.0 = seen_from(below, at);
+                let on = mounted.target(part).expect("it is a part");
+                let [(pose, mount), (below, _)] = lookup.get_disjoint_mut([part, on])?;
+                *pose = seen_from(*below, mount.expect("it is a part").at);
             }
         }
         drop(lookup);

@@ -96,8 +96,7 @@ fn flock() -> Schedule {
                 "wander",
                 |mut boids: QueryRun<&mut Velocity, Without<Predator>>, time: &Time| {
                     let turn = (time.now.as_secs_f32().sin() * 0.02).sin_cos();
-                    // Whole chunks, as no fragment of these can be switched off.
-                    boids.par_for_each_chunk(|_, velocities| {
+                    boids.par_for_each_slice(|_, _, velocities| {
                         for Velocity([x, y]) in velocities {
                             (*x, *y) = (*x * turn.1 - *y * turn.0, *x * turn.0 + *y * turn.1);
                         }
@@ -120,7 +119,7 @@ fn flock() -> Schedule {
                 "move",
                 |mut boids: QueryRun<(&mut Position, &mut Velocity)>, walls: &Box2, time: &Time| {
                     let (step, wall) = (time.seconds() * 10.0, walls.0);
-                    boids.par_for_each_chunk(|_, (positions, velocities)| {
+                    boids.par_for_each_slice(|_, _, (positions, velocities)| {
                         for (Position(at), Velocity(by)) in positions.iter_mut().zip(velocities) {
                             for (at, by) in at.iter_mut().zip(by) {
                                 *at += *by * step;

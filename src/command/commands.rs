@@ -67,8 +67,8 @@ use crate::world::{Prototype, World, WorldError};
 /// let mut world = World::new();
 /// let rocket = world.create((Fuel(2),))?;
 /// let commands = world.parallel_commands();
+/// let mut commands = commands.open();
 /// world.query::<(Entity, &mut Fuel), ()>()?.for_each(|(entity, fuel)| {
-///     let mut commands = commands.open();
 ///     fuel.0 -= 1;
 ///     let puff = commands.create((Smoke,)).unwrap();
 ///     commands.add(puff, (1.5_f32,)).unwrap();
@@ -76,6 +76,7 @@ use crate::world::{Prototype, World, WorldError};
 ///         commands.destroy(entity);
 ///     }
 /// });
+/// drop(commands);
 /// let report = world.flush();
 /// assert_eq!((report.created, report.destroyed), (1, 1));
 /// assert!(!world.exists(rocket));

@@ -141,6 +141,8 @@ const NONE_LEFT: Full = Full {
 /// Source of the idea: Unity DOTS' entity store (data blocks, allocation bitmasks, versions). The
 /// protocol is this crate's own: see `papers/entity-index.md`.
 #[doc(alias = "Entities")]
+#[doc(alias = "slab")]
+#[doc(alias = "slotmap")]
 #[doc(alias = "allocator")]
 pub struct EntityIndex {
     shared: Arc<Shared>,

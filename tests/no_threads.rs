@@ -3,11 +3,19 @@
 #![cfg(feature = "world")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::prelude::*;
 
 #[test]
 fn who_gets_no_threads_does_all_on_its_own() {
+    // Who reports each panic, or ends the program at one, is to hear of none, or nearly: see the end.
+    let panics = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&panics);
+    std::panic::set_hook(Box::new(move |said| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        eprintln!("{said}");
+    }));
     let none = rayon::ThreadPoolBuilder::new()
         .stack_size(1 << 60)
         .build_global();
@@ -68,4 +76,7 @@ fn who_gets_no_threads_does_all_on_its_own() {
     assert_eq!((report.closures, report.updated), (1, 1));
     assert_eq!(Arc::strong_count(&owned), 1);
     assert!(world.flush().is_clean());
+    // Rayon says so by a panic: to this program, which has tried by itself, once. (To those that have not, never.)
+    drop(std::panic::take_hook());
+    assert_eq!(panics.load(Ordering::Relaxed), 1);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megachunk::chunk::ChunkOptions;
-use megachunk::cli::Interrupt;
+use megachunk::cli::{CliError, Interrupt};
 use megachunk::entity::{EntityIndex, IndexOptions};
 use megachunk::prelude::*;
 
@@ -53,9 +53,13 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
     }
     let map = Map::read(&args.map)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    let pool = pool.build().map_err(|error| CityError::BadArgument {
-        flag: "--threads",
-        reason: format!("the system refused so many threads: {error}"),
+    let pool = pool.build().map_err(|error| CliError::NoThreads {
+        threads: args.threads.unwrap_or_else(|| {
+            let all = std::thread::available_parallelism();
+            all.map_or(1, |all| all.get())
+        }),
+        asked: args.threads.is_some(),
+        reason: error.to_string(),
     })?;
     pool.install(|| run_here(args, map))
 }

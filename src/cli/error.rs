@@ -35,12 +35,27 @@ pub enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The system has no threads.
+    #[error("{}the system refused {threads} threads: {reason}", asked_for(*asked))]
+    NoThreads {
+        /// How many there were to be.
+        threads: usize,
+        /// Whether the user has asked for so many, by `--threads`.
+        asked: bool,
+        /// What the system said.
+        reason: String,
+    },
     /// Somebody has ended the run before its end.
     #[error("interrupted: {0}")]
     Interrupted(String),
     /// What was to be shown does not hold.
     #[error("{0}")]
     Failed(String),
+}
+
+/// What comes before an error of an argument that may not have been given.
+fn asked_for(asked: bool) -> &'static str {
+    if asked { "--threads: " } else { "" }
 }
 
 fn prefix(argument: &Option<String>) -> String {
@@ -58,7 +73,7 @@ impl CliError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::BadArgument { .. } => 2,
+            Self::BadArgument { .. } | Self::NoThreads { asked: true, .. } => 2,
             Self::Interrupted(_) => INTERRUPTED,
             _ => 1,
         }

@@ -1,6 +1,7 @@
 //! `Interrupt`: whoever ends a run early gets what was found out until then.
 
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use super::error::INTERRUPTED;
 use super::output::tell;
@@ -9,11 +10,14 @@ use super::output::tell;
 #[derive(Debug)]
 pub struct Interrupt(());
 
-static ASKED: OnceLock<()> = OnceLock::new();
+static ASKED: OnceLock<Instant> = OnceLock::new();
+
+/// What comes so soon after the first is the same wish: `timeout` sends its signal to the program and to its group.
+const SAME: Duration = Duration::from_millis(500);
 
 impl Interrupt {
     /// From now on the first Ctrl-C (on Unix also SIGTERM, and the terminal's end) is a wish, and `promise`
-    /// says what becomes of it; the second ends the program. (Also where Ctrl-C was ignored, as by
+    /// says what becomes of it; the second, half a second later or more, ends the program. (Also where Ctrl-C was ignored, as by
     /// a shell that runs the program in the background: who sends it means it. Under `nohup` the
     /// terminal's end stays ignored.) Where the system refuses, the first does what it always did.
     #[must_use]
@@ -28,11 +32,14 @@ impl Interrupt {
         LISTENS.get_or_init(|| {
             keeping_nohup(|| {
                 let set = ctrlc::set_handler(move || {
-                    if ASKED.set(()).is_err() {
+                    let now = Instant::now();
+                    let first = *ASKED.get_or_init(|| now);
+                    if first == now {
+                        tell(&format!("\n{promise}; once more: at once, with nothing\n"));
+                    } else if now - first > SAME {
                         at_once();
                         std::process::exit(INTERRUPTED.into());
                     }
-                    tell(&format!("\n{promise}; once more: at once, with nothing\n"));
                 });
                 set.is_ok()
             });

@@ -93,7 +93,7 @@ impl Reservation {
             .checked_add(stagger)
             .and_then(|bytes| bytes.checked_add(border))
             .ok_or(io::ErrorKind::InvalidInput)?;
-        let pages = Pages::reserve(whole)?;
+        let pages = Pages::reserve(whole).map_err(|error| refused(whole, &error))?;
         let start = pages.start();
         let to_border = start.align_offset(border);
         // SAFETY: there are `border` and `stagger` more than `bytes`, so the base and `bytes` behind
@@ -234,4 +234,16 @@ impl Reservation {
             "{range:?} of {self:?}"
         );
     }
+}
+
+/// What the system said, and to what: limits of addresses are unknown to most whose program meets one.
+fn refused(bytes: usize, error: &io::Error) -> io::Error {
+    let limits = if cfg!(unix) {
+        " (a limit of the process, `ulimit -v`, `-d` or `-l`, or the system's of mappings?)"
+    } else {
+        ""
+    };
+    let mebibytes = bytes.div_ceil(1 << 20);
+    let what = format!("{mebibytes} MiB of addresses were refused: {error}{limits}");
+    io::Error::new(error.kind(), what)
 }

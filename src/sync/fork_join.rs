@@ -10,7 +10,9 @@
 //! [slot](super::slots) of this number, until all have joined.
 
 use core::ops::Range;
+use std::error::Error;
 use std::panic::catch_unwind;
+use std::sync::OnceLock;
 
 use super::graph::Bag;
 use super::helpers::with_helpers;
@@ -21,10 +23,41 @@ use crate::panics::{note, resume};
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
 
-/// How many threads the current rayon pool has; one where rayon can make none, which it says by a panic each time. (Who
-/// is told of one asks for no others, so nothing in the middle of a change is broken off by that.)
+/// How many threads the current rayon pool has; one where rayon can make none. (Who is told of one asks for no others, so
+/// nothing in the middle of a change is broken off by that.)
 pub(crate) fn threads() -> usize {
-    catch_unwind(rayon::current_num_threads).unwrap_or(1)
+    // Of the pool for all who are in none: rayon tries once to make it, so the answer stays. Not one of the sync room's:
+    // it is no part of a protocol.
+    static GLOBAL: OnceLock<usize> = OnceLock::new();
+    if rayon::current_thread_index().is_some() {
+        return rayon::current_num_threads();
+    }
+    *GLOBAL.get_or_init(make_global)
+}
+
+/// Makes rayon's pool for all who are in none, unless it is there; how many threads it has.
+#[cold]
+fn make_global() -> usize {
+    // Not by asking for its size: that makes it, too, but panics where the system has no threads, each time. A program
+    // that ends itself at a panic would be ended by it.
+    let made = rayon::ThreadPoolBuilder::new().build_global();
+    let why = match &made {
+        // (Without a source it says that somebody has tried before, who may have had no luck either.)
+        Err(error) if error.source().is_some() => Some(error.to_string()),
+        _ => None,
+    };
+    let threads = match &why {
+        None => catch_unwind(rayon::current_num_threads).ok(),
+        Some(_) => None,
+    };
+    threads.unwrap_or_else(|| {
+        let why = why.unwrap_or_else(|| "rayon's pool could not be made before".into());
+        tracing::warn!(
+            why,
+            "no threads for parallel work: who asks for it does it alone"
+        );
+        1
+    })
 }
 
 /// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them:

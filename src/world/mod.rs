@@ -115,6 +115,10 @@ use watch::Watch;
 ///
 /// What an [observer](World::observe) panics with comes back from every call of which it hears, when that is done.
 ///
+/// In the child of a `fork` a world is a copy, which can be used if no thread was in a call of it: what works on all threads
+/// is done by the calling one, and recorders that other threads had open stay open for ever. A child that is forked within a
+/// closure of a parallel loop, a processor or a flush must not return from it, but `exec` or end.
+///
 /// ```
 /// use megachunk::prelude::*;
 ///

@@ -258,9 +258,9 @@ fn a_run_that_is_asked_to_end_keeps_what_it_has_measured() {
 fn asked_to_end(signal: &str) {
     let folder = folder("bench_asked_to_end");
     let (run, progress) = begun(&folder, "^(pair|larson|boundary|chunk_pair)$");
-    let sent = Command::new("kill")
-        .args([signal, &run.id().to_string()])
-        .status();
+    // Twice at once, as `timeout` does: to the program and to its group.
+    let id = run.id().to_string();
+    let sent = Command::new("kill").args([signal, &id, &id]).status();
     assert!(sent.unwrap().success());
     let told: Vec<String> = progress.lines().map(|line| line.unwrap()).collect();
     let output = run.wait_with_output().unwrap();

@@ -77,6 +77,9 @@ use tally::Tally;
 ///   for themselves, or were in the middle of, stays taken in the copy.
 /// * A thread's first call takes memory from the global allocator, so an allocator of chunks cannot serve one; and no
 ///   method may be called from a signal handler.
+/// * `mlockall(MCL_FUTURE)` fetches what is reserved after it, 16 GiB, unless it comes with `MCL_ONFAULT`. Locked memory
+///   is not given back: the system refuses that, which changes nothing else (`decommits` of the statistics counts the
+///   calls).
 ///
 /// ```
 /// use megachunk::chunk::MegachunkAllocator;

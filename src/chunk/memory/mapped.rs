@@ -84,7 +84,11 @@ unsafe impl Memory for MappedMemory {
             if !mapping.is_null() {
                 // SAFETY: from `commit`, taken out of the table by this call alone; the caller says
                 // that nobody uses the memory.
-                drop(unsafe { Box::from_raw(mapping) });
+                let mapping = unsafe { Box::from_raw(mapping) };
+                // First: a system whose table of mappings is full does not unmap the middle of one, and nobody is told.
+                // Then addresses are lost, and no memory.
+                // SAFETY: as above.
+                let _ = unsafe { mapping.discard(0..mapping.bytes()) };
             }
         }
         Ok(())

@@ -199,9 +199,10 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
 
 fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
     let most = cells.iter().map(|cell| cell.threads).max().unwrap_or(1);
-    let pool = Pool::start(most).map_err(|error| CliError::BadArgument {
-        argument: "--threads".into(),
-        reason: format!("the system refused so many threads: {error}"),
+    let pool = Pool::start(most).map_err(|error| CliError::NoThreads {
+        threads: most,
+        asked: args.threads.is_some(),
+        reason: error.to_string(),
     })?;
     let mut progress = Progress::start(cells.len());
     let mut report = Report::new(Machine::here());

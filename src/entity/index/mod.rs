@@ -126,6 +126,8 @@ const NONE_LEFT: Full = Full {
 ///   for themselves, or were in the middle of, stays taken in the copy.
 /// * A thread's first call takes memory from the global allocator, so an index cannot serve one; and no
 ///   method may be called from a signal handler.
+/// * `mlockall(MCL_FUTURE)` fetches all of an index made after it, 1.1 GB, and is refused where that is above
+///   the limit of locked memory. With `MCL_ONFAULT` it stays what is used.
 ///
 /// ```
 /// use megachunk::entity::{EntityFault, EntityIndex};

@@ -518,8 +518,10 @@ impl<'q> Commands<'q> {
     }
 
     /// Records that a closure gets the world, after all commands before and before all after. It may
-    /// record commands, and even flush. (If it puts another world in the place of its own, what was to come after it
-    /// is dropped.)
+    /// record commands, and even flush, also by running a schedule: sixteen flushes deep, the outermost among them. One that
+    /// would lie deeper does nothing and says that it is [unfinished](FlushReport::unfinished), and so, from then on, does
+    /// each other in the outermost; those under way do what they have in hand and leave the rest to the next one.
+    /// (If it puts another world in the place of its own, what was to come after it is dropped.)
     ///
     /// What a flush merges and shares out among threads ends before a closure and begins anew behind it: closures are
     /// better recorded one after the other than each between other commands.

@@ -17,6 +17,7 @@ mod faults;
 mod flush;
 mod lane;
 mod log;
+mod nesting;
 mod parallel_commands;
 mod payload;
 mod precedence;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::command::Commands;
 use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
+use crate::command::nesting::Nesting;
 use crate::command::precedence::{Kind, Precedence};
 use crate::command::stripes::Stripe;
 use crate::fragment::FragmentRegistry;
@@ -27,8 +28,8 @@ pub(crate) struct Queue {
     pub(super) recorders: Openings,
     /// 16 KiB chunks that a chunk of a new composition has at least; [`GROW`] if later ones are longer.
     chunks: AtomicU32,
-    /// Lanes that a flush under way has: closures may flush, too.
-    pub(super) flushed: AtomicU32,
+    /// Flushes under way: closures may flush, too.
+    pub(super) nesting: Nesting,
     /// The world has ended.
     ended: AtomicU32,
     /// Goes last, after the lanes: the directory names their chunks by the world's number, which goes with it.
@@ -45,7 +46,7 @@ impl Queue {
             memory: Pool::new(),
             recorders: Openings::new(),
             chunks: AtomicU32::new(1 | GROW),
-            flushed: AtomicU32::new(0),
+            nesting: Nesting::new(),
             ended: AtomicU32::new(0),
             seat: Arc::clone(seat),
         }

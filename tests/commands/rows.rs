@@ -391,6 +391,71 @@ fn what_runs_in_a_flush_and_records_for_ever_ends_in_an_error_and_no_hang() {
 }
 
 #[test]
+fn closures_that_flush_what_they_record_for_ever_end_in_an_error_and_no_overflow() {
+    fn again(world: &mut World) {
+        *world.resources_mut().get_mut::<usize>().unwrap() += 1;
+        // Were it but one refusal, there would be 2^16 of them.
+        for _ in 0..2 {
+            world.commands().defer(again);
+            assert!(world.flush().unfinished);
+        }
+    }
+    let mut world = World::new();
+    world.resources_mut().insert(0_usize);
+    world.commands().defer(again);
+    for _ in 0..3 {
+        let report = world.flush();
+        assert!(report.unfinished && !report.is_clean());
+        let ran = core::mem::take(world.resources_mut().get_mut::<usize>().unwrap());
+        assert!((16..200).contains(&ran), "{ran}");
+        assert!(world.pending().commands > 0, "they wait for the next flush");
+    }
+}
+
+#[test]
+fn a_closure_that_runs_a_schedule_whose_flush_runs_it_again_overflows_nothing() {
+    fn again(world: &mut World) {
+        world.commands().defer(again);
+        let mut schedule = Schedule::new();
+        schedule.add(processor("nothing", || {}));
+        assert!(schedule.run(world).unwrap().flush.unfinished);
+    }
+    let mut world = World::new();
+    world.commands().defer(again);
+    let report = world.flush();
+    assert!(report.unfinished);
+    assert_eq!((report.rounds, report.closures), (1, 1));
+}
+
+#[test]
+fn flushes_may_lie_sixteen_deep_and_what_a_deeper_one_leaves_comes_first_in_the_next() {
+    fn deeper(world: &mut World, left: u32, unfinished: bool) {
+        let ran = world.resources_mut().get_mut::<Vec<u32>>().unwrap();
+        ran.push(left);
+        if left > 0 {
+            let closure = move |world: &mut World| deeper(world, left - 1, unfinished);
+            world.commands().defer(closure);
+            assert_eq!(world.flush().unfinished, unfinished, "{left} left");
+        }
+    }
+    let mut world = World::new();
+    for (depth, unfinished) in [(16, false), (17, true), (16, false)] {
+        world.resources_mut().insert(Vec::<u32>::new());
+        let closure = move |world: &mut World| deeper(world, depth - 1, unfinished);
+        world.commands().defer(closure);
+        let report = world.flush();
+        assert_eq!((report.unfinished, report.closures), (unfinished, 1));
+        let closure = |world: &mut World| deeper(world, 0, false);
+        world.commands().defer(closure);
+        assert!(world.flush().is_clean());
+        let ran = world.resources().get::<Vec<u32>>().unwrap();
+        let mut all: Vec<u32> = (0..depth).rev().collect();
+        all.push(0);
+        assert_eq!(ran, &all);
+    }
+}
+
+#[test]
 fn a_closure_that_sets_fewer_rounds_than_there_were_ends_the_flush() {
     fn again(world: &mut World, ran: u32) {
         if ran == 2 {

@@ -204,6 +204,9 @@ impl World {
         if queue.recorders.is_settled() {
             return FlushReport::default();
         }
+        if queue.nesting.refuses() {
+            return FlushReport::refused();
+        }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
         let mut flush = Flush {
@@ -234,7 +237,8 @@ impl World {
     /// threads that record all the time every flush takes all its rounds, each for what came during
     /// the one before, and its report says that it is [unfinished](FlushReport::unfinished). With
     /// one round it applies what was there when it began, and what its closures record comes with
-    /// the next flush.
+    /// the next flush. (A flush that a closure makes has rounds of its own;
+    /// [how deep](crate::command::Commands::defer) they may lie in each other does not depend on this.)
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);
     }

@@ -1,5 +1,6 @@
 //! `FlushReport`: what became of the commands of a flush.
 
+use crate::command::nesting::DEEPEST;
 use crate::entity::Entity;
 use crate::panics::tell;
 use crate::world::WorldError;
@@ -47,11 +48,28 @@ pub struct FlushReport {
     /// next round.
     pub rounds: usize,
     /// Commands are left for the next flush: after as many rounds as the world
-    /// [allows](crate::world::World::set_flush_rounds) there were still new ones.
+    /// [allows](crate::world::World::set_flush_rounds) there were still new ones, or a closure flushed in sixteen flushes, one
+    /// in the other.
     pub unfinished: bool,
 }
 
 impl FlushReport {
+    /// Of a flush that would lie too deep in others.
+    #[cold]
+    pub(super) fn refused() -> Self {
+        tell(|| {
+            tracing::warn!(
+                deepest = DEEPEST,
+                "a closure flushes in so many flushes, one in the other: this one is left to those round it, which begin no \
+                 other round"
+            );
+        });
+        Self {
+            unfinished: true,
+            ..Self::default()
+        }
+    }
+
     /// Adds what another flush has done.
     pub(crate) fn add(&mut self, other: Self) {
         self.commands += other.commands;

@@ -6,7 +6,6 @@ use crate::command::flush::Flush;
 use crate::command::lane::Lane;
 use crate::command::precedence::Kind;
 use crate::panics::{first, note, tell};
-use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::World;
 
@@ -27,10 +26,8 @@ impl Flush<'_> {
         loop {
             looks += 1;
             let found = queue.recorders.collect(&queue.lanes);
-            // Ordering: Relaxed, here and below: a count. (Flushes of one world come one after the other, or one in the
-            // other, but where a closure gives the world to another thread.)
-            let flushed = queue.flushed.load(Ordering::Relaxed);
-            self.report.open = found.open.saturating_sub(flushed as usize);
+            let (flushed, are_last) = queue.nesting.seen();
+            self.report.open = found.open.saturating_sub(flushed);
             self.lanes = found.things;
             let has_let_go = self.let_go();
             if self.lanes.is_empty() {
@@ -41,16 +38,15 @@ impl Flush<'_> {
                 }
                 return;
             }
-            // A closure may have set fewer.
-            if self.report.rounds >= world.flush_rounds {
+            // A closure may have set fewer, or flushes lie too deep in each other.
+            if self.report.rounds >= world.flush_rounds || are_last {
                 return self.leave_unfinished(world.flush_rounds);
             }
             self.check_commands();
             self.report.rounds += 1;
-            let here = self.lanes.len() as u32;
-            queue.flushed.fetch_add(here, Ordering::Relaxed);
+            let round = queue.nesting.begin(self.lanes.len());
             self.run_round(world);
-            queue.flushed.fetch_sub(here, Ordering::Relaxed);
+            drop(round);
             for lane in &mut self.lanes {
                 self.panicked = first(self.panicked.take(), lane.reset());
                 lane.leave();

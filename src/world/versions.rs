@@ -52,7 +52,9 @@ impl World {
     /// The version that changes made now get, and that the next query to run has. It grows with each that runs, and never
     /// wraps: what is kept of it can be told to [`since`](crate::query::QueryRun::since) however much later (what was there
     /// more than a billion versions ago may count as changed then). Whoever reads it and then runs a query has seen by that
-    /// what was changed before; who runs none, and wants what changes from now on, tells `version() - 1`. It is of this
+    /// what was changed before; who runs none, and wants what changes from now on, tells `version() - 1`. (After half a
+    /// billion runs that only read, with nothing between that has the world to itself, runs make no new versions: changes get
+    /// one more than it then, and may be shown twice.) It is of this
     /// world: one that is loaded from a file, or another, begins with versions of its own. O(1), wait-free.
     ///
     /// ```
@@ -70,7 +72,19 @@ impl World {
     /// ```
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.moment(self.stamp())
+        // Ordering: as in `stamp`.
+        let version = self.version.load(Ordering::Relaxed);
+        self.moment(match self.reads_on(version) {
+            true => version,
+            false => version.wrapping_add(1),
+        })
+    }
+
+    /// Whether queries have read alone for so long that versions of chunks could soon not be compared any more, if they made
+    /// new ones; the last of them had this version.
+    #[inline]
+    fn reads_on(&self, version: u32) -> bool {
+        version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON
     }
 
     /// The version as chunks have it, which wraps.
@@ -85,9 +99,8 @@ impl World {
     pub(crate) fn begin_version(&self) -> u32 {
         // Ordering: Relaxed, as in `stamp`; here and below.
         let version = self.version.load(Ordering::Relaxed);
-        if version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON {
-            // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
-            // changes from now on is newer than this one, too: it is not missed, but may be seen twice, and where
+        if self.reads_on(version) {
+            // What changes from now on is newer than this one, too: it is not missed, but may be seen twice, and where
             // entities have only come, moved or gone, each time until versions are kept again.
             return version;
         }
@@ -277,6 +290,48 @@ mod tests {
             assert!(changed.read(&world).count() <= 1);
             assert_eq!(changed.read(&world).count(), 0);
             world.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_version_that_was_kept_while_queries_read_alone_lets_nothing_be_missed() {
+        let mut world = World::new();
+        let ant = world.create((1_u32, 2_u64)).unwrap();
+        let id = world.registry().of::<u32>().unwrap().id();
+        let mut reading = Query::<&u64>::new(&world).unwrap();
+        let mut changed = Query::<Entity, Changed<u32>>::new(&world).unwrap();
+        let dynamic = crate::query::DynamicQuery::builder(&world);
+        let mut dynamic = dynamic.read(id).changed(id).build().unwrap();
+        let mut before = world.version();
+        for round in 0..32_u32 {
+            // Just not so far yet, just so far, and further.
+            let passed = world.stamp().wrapping_sub(world.aged as u32);
+            let passes = (READ_ON - 5 + round % 8).saturating_sub(passed);
+            // Ordering: one thread.
+            world.version.fetch_add(passes, Ordering::Relaxed);
+            for _ in 0..3 {
+                assert!(world.version() >= before, "it never goes back");
+                before = world.version();
+                let run = reading.read(&world).version();
+                assert_eq!(world.moment(run), before, "the next run has it");
+            }
+            let sent = world.version();
+            let _ = reading.read(&world);
+            *world.get_mut::<u32>(ant).unwrap() = round;
+            assert_eq!(changed.read(&world).since(sent).count(), 1);
+            let run = dynamic.read(&world).unwrap();
+            assert_eq!(run.since(sent).count(), 1);
+            let change = changed.change(&mut world).since(sent);
+            let count = if round % 2 == 0 {
+                change.add(|_| (1_u8,)).unwrap()
+            } else {
+                change.remove::<(u8,)>().unwrap()
+            };
+            assert_eq!(count, 1);
+            let sent = world.version();
+            let _ = reading.read(&world);
+            let seen = changed.read(&world).since(sent).count();
+            assert_eq!(seen, 0, "versions are kept again");
         }
     }
 

@@ -16,7 +16,8 @@
 //! Who watches the world hears of what joins after step 2, of what goes after step 4, of what comes after
 //! step 5 ([`told`]).
 //!
-//! A closure ends a batch of commands: steps 3 to 5 are done for those before it, then it runs. Steps 3 and
+//! A closure ends a batch of commands: steps 3 to 5 are done for those before it, then it runs. (So do 4 billion
+//! commands, which are all that have numbers.) Steps 3 and
 //! 5 are done by all threads of the current rayon pool; what they do depends on nothing that differs between
 //! one thread and many, and what is decided is decided in step 4, by one. So the world is the same,
 //! bit for bit, for any number of threads.
@@ -38,6 +39,8 @@ mod report;
 mod rounds;
 mod settle;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use core::ops::Range;
@@ -112,6 +115,23 @@ struct Piece {
     commands: Range<u32>,
 }
 
+/// So many commands have numbers of their own.
+const MOST: usize = u32::MAX as usize;
+
+/// Commands that are applied together: those between two closures, if there are not [too many](MOST).
+#[derive(Default)]
+struct Batch {
+    pieces: Vec<Piece>,
+    commands: usize,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.pieces.clear();
+        self.commands = 0;
+    }
+}
+
 /// A command whose entity does not lie in the world: what it does, the row of its values, for whom it is.
 type Lost = (u32, u32, Entity);
 
@@ -167,6 +187,8 @@ struct Flush<'q> {
     carried: Carried,
     report: FlushReport,
     panicked: Panicked,
+    /// Commands of a batch, at most.
+    most: usize,
 }
 
 impl World {
@@ -186,16 +208,20 @@ impl World {
     ///
     /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk (where it
     /// fills free rows, by the entity). Recorders
-    /// that were ever open at one time count each time, until the world is [trimmed](Self::trim).
+    /// that were ever open at one time count each time, until the world is [trimmed](Self::trim). More than 4 billion
+    /// commands are several batches, as though closures stood between them.
     ///
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
     /// chunk fragment's template. All other commands are applied then, and the first panic goes on: of those of several
     /// recorders, or threads, that may be another each time. There is no report then: what was refused, `tracing` is told.
-    ///
-    /// If there are more than 4 billion commands: none of them is applied then, and they stay.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
+        self.flush_in_batches(MOST)
+    }
+
+    /// Flushes with so many commands in a batch, at most, but where one recorder has more.
+    fn flush_in_batches(&mut self, most: usize) -> FlushReport {
         self.keep_versions();
         self.release_left();
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {
@@ -215,6 +241,7 @@ impl World {
             carried: Carried::default(),
             report: FlushReport::default(),
             panicked: None,
+            most,
         };
         flush.run(self);
         if flush.panicked.is_some() {
@@ -328,12 +355,12 @@ impl Flush<'_> {
     ) {
         let seat = Arc::clone(&world.seat);
         let ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
-        let mut batch: Vec<Piece> = Vec::new();
+        let mut batch = Batch::default();
         let mut called = false;
         'pieces: for piece in pieces {
             self.report.commands += piece.commands.len();
             if !ops.has_calls {
-                batch.push(piece);
+                self.add(world, data, &ops, &mut batch, piece, memory);
                 continue;
             }
             // A closure is a part of its own.
@@ -347,7 +374,8 @@ impl Flush<'_> {
                         let (segment, from) = (piece.segment, commands.start);
                         Self::take_templates(&mut self.panicked, world, lane, segment, from);
                     }
-                    batch.push(Piece { commands, ..piece });
+                    let piece = Piece { commands, ..piece };
+                    self.add(world, data, &ops, &mut batch, piece, memory);
                     continue;
                 };
                 let row = part.rows(data[piece.lane].payloads.len());
@@ -374,24 +402,41 @@ impl Flush<'_> {
         ops.end(world, &seat);
     }
 
+    /// Adds commands to a batch, among which are no closures. If they are too many for it, it is applied before.
+    fn add(
+        &mut self,
+        world: &mut World,
+        lanes: &[&Lane],
+        ops: &Ops<'_>,
+        batch: &mut Batch,
+        piece: Piece,
+        memory: &mut Memory,
+    ) {
+        if batch.commands + piece.commands.len() > self.most {
+            self.apply(world, lanes, ops, batch, memory);
+        }
+        batch.commands += piece.commands.len();
+        batch.pieces.push(piece);
+    }
+
     /// Applies commands among which are no closures.
     fn apply(
         &mut self,
         world: &mut World,
         lanes: &[&Lane],
         ops: &Ops<'_>,
-        batch: &mut Vec<Piece>,
+        batch: &mut Batch,
         memory: &mut Memory,
     ) {
-        if batch.is_empty() {
+        if batch.pieces.is_empty() {
             return;
         }
         // If there were no closures, it was tried.
-        if ops.has_calls && self.apply_few(world, lanes, batch) {
+        if ops.has_calls && self.apply_few(world, lanes, &batch.pieces) {
             batch.clear();
             return;
         }
-        let parts = Part::all(lanes, ops, batch);
+        let parts = Part::all(lanes, ops, &batch.pieces);
         let (mut works, lost, cost) = if let Some(works) = sweep(world, ops, &parts, memory) {
             (works, Vec::new(), Cost::Low)
         } else if let Some(Alike { works, lost }) = alike(world, ops, &parts, memory) {

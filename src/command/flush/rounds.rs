@@ -42,7 +42,6 @@ impl Flush<'_> {
             if self.report.rounds >= world.flush_rounds || are_last {
                 return self.leave_unfinished(world.flush_rounds);
             }
-            self.check_commands();
             self.report.rounds += 1;
             let round = queue.nesting.begin(self.lanes.len());
             self.run_round(world);
@@ -89,16 +88,6 @@ impl Flush<'_> {
             records
         });
         has_let_go
-    }
-
-    /// Sees to it that commands have numbers. If it panics, they are left as they are.
-    fn check_commands(&self) {
-        let segments = self.lanes.iter().flat_map(|lane| &lane.segments);
-        let commands: usize = segments.map(|segment| segment.commands.len()).sum();
-        assert!(
-            commands <= u32::MAX as usize,
-            "4 billion commands in one flush"
-        );
     }
 
     /// Leaves what was found to the next flush: there were as many rounds as there may be.

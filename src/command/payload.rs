@@ -223,8 +223,8 @@ impl Payload {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let room = (2 * self.room).max(FEWEST);
-        assert!(room <= u32::MAX as usize, "4 billion commands of one type");
+        let room = (2 * self.room).clamp(FEWEST, u32::MAX as usize);
+        assert!(room > self.room, "4 billion commands of one type");
         // Before any of them has grown: their room is one number.
         let fits = self
             .columns
@@ -275,5 +275,27 @@ impl Drop for Payload {
                 unsafe { std::alloc::dealloc(column.memory.as_ptr(), layout) };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_all_commands_that_have_numbers() {
+        let column = PayloadColumn::new(FragmentId::from_number(0), Layout::new::<()>(), None);
+        let mut payload = Payload::new(vec![column]);
+        payload.len = 1 << 31;
+        payload.room = 1 << 31;
+        assert_eq!(payload.next(), 1 << 31);
+        assert_eq!(payload.room, u32::MAX as usize);
+        payload.len = u32::MAX as usize;
+        let full = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| payload.next()));
+        let full = full.unwrap_err();
+        assert_eq!(
+            crate::panics::said(&*full),
+            Some("4 billion commands of one type")
+        );
     }
 }

@@ -28,6 +28,9 @@ pub(super) struct Word(u32);
 impl Word {
     const ANOTHER: u32 = 1;
 
+    /// Ops have numbers of 31 bits.
+    pub(super) const LAST_OP: u32 = u32::MAX >> 1;
+
     #[inline(always)]
     fn new(op: u32) -> Self {
         Self(op << 1)

@@ -42,6 +42,7 @@ impl Flush<'_> {
             if self.report.rounds >= world.flush_rounds || are_last {
                 return self.leave_unfinished(world.flush_rounds);
             }
+            self.check_kinds();
             self.report.rounds += 1;
             let round = queue.nesting.begin(self.lanes.len());
             self.run_round(world);
@@ -88,6 +89,16 @@ impl Flush<'_> {
             records
         });
         has_let_go
+    }
+
+    /// Sees to it that what commands do has [common numbers](crate::command::flush::ops). If it panics, they are left as they
+    /// are.
+    fn check_kinds(&self) {
+        let kinds: usize = self.lanes.iter().map(|lane| lane.ops.len()).sum();
+        assert!(
+            kinds <= u32::MAX as usize,
+            "4 billion kinds of commands in one flush"
+        );
     }
 
     /// Leaves what was found to the next flush: there were as many rounds as there may be.

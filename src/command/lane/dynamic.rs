@@ -209,13 +209,12 @@ impl Lane {
             [] => NONE,
             _ => self.payload_among(columns)?,
         };
-        self.ops.push(Op::Change {
+        let op = self.push_op(Op::Change {
             gone: key.0.as_slice().into(),
             come: come.into(),
             payload,
             combo,
         });
-        let op = u32::try_from(self.ops.len() - 1).expect("fewer than four billion kinds");
         let found = FoundOp { op, payload };
         self.dynamic.change_of.insert(key, found);
         Ok(found)

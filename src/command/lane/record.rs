@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
+use crate::command::log::Word;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
 use crate::fragment::{Bundle, Fragment, FragmentId, Given, Pile, Value, refused_bundle};
@@ -113,13 +114,12 @@ impl Lane {
                 } else {
                     NONE
                 };
-                self.ops.push(Op::Change {
+                let op = self.push_op(Op::Change {
                     gone: gone.into(),
                     come: sorted.into(),
                     payload,
                     combo: key.combo,
                 });
-                let op = u32::try_from(self.ops.len() - 1).expect("fewer than four billion kinds");
                 self.op_of.insert(key, op);
                 op
             }
@@ -187,8 +187,18 @@ impl Lane {
 
     /// A new op that switches a fragment.
     pub(super) fn switch_numbered(&mut self, id: FragmentId, on: bool) -> u32 {
-        self.ops.push(Op::Switch { id, on });
-        self.ops.len() as u32 - 1
+        self.push_op(Op::Switch { id, on })
+    }
+
+    /// A new op: its number.
+    pub(super) fn push_op(&mut self, op: Op) -> u32 {
+        let number = self.ops.len();
+        assert!(
+            number <= Word::LAST_OP as usize,
+            "2 billion kinds of commands in one recorder's memory"
+        );
+        self.ops.push(op);
+        number as u32
     }
 
     /// Records that a closure runs.
@@ -237,11 +247,10 @@ impl Lane {
                     Some(drop_closures::<F>),
                 );
                 let payload = self.add_payload(TypeId::of::<F>(), Payload::new(vec![column]));
-                self.ops.push(Op::Call {
+                let op = self.push_op(Op::Call {
                     payload,
                     call: call::<F>,
                 });
-                let op = u32::try_from(self.ops.len() - 1).expect("fewer than four billion kinds");
                 self.op_of.insert(key, op);
                 op
             }

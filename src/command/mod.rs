@@ -31,6 +31,6 @@ pub use flush::FlushReport;
 pub use parallel_commands::ParallelCommands;
 pub(crate) use precedence::Precedence;
 pub use recorded_batch::RecordedBatch;
-pub(crate) use stripes::Stripes;
+pub(crate) use stripes::{Stripes, saturated};
 #[doc(hidden)]
 pub use turn::Turn;

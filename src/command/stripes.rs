@@ -27,7 +27,7 @@ pub(crate) struct Stripes {
 }
 
 /// Of more pieces the later ones have no ids of their own anyway: there are not as many.
-fn saturated(pieces: usize) -> u32 {
+pub(crate) fn saturated(pieces: usize) -> u32 {
     u32::try_from(pieces).unwrap_or(u32::MAX)
 }
 

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::command::Stripes;
+use crate::command::{Stripes, saturated};
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -419,7 +419,7 @@ fn stripes(
         } else if needs.commands {
             pieces += 1;
         }
-        crew[processor].get_mut().pieces = (first as u32, pieces as u32);
+        crew[processor].get_mut().pieces = (saturated(first), saturated(pieces));
     }
     Arc::new(Stripes::of(world, Some(pieces)))
 }

@@ -77,3 +77,16 @@ fn the_emptiest_for_its_length_is_emptied_first_and_not_the_one_with_the_fewest_
         (rows / 3, few - 9, few * 5 + 9)
     );
 }
+
+#[test]
+fn a_budget_of_no_entities_moves_one_so_that_calls_come_to_an_end() {
+    let (mut world, all) = full();
+    let rows = all[0].len();
+    leave(&mut world, &all, &[(0, 5), (1, rows - 9)]);
+    for moved in 1..=5 {
+        let report = world.compact(Budget::Entities(0));
+        assert_eq!((report.entities, report.chunks), (1, moved / 5));
+        world.check().unwrap();
+    }
+    assert!(world.compact(Budget::Entities(0)).is_done);
+}

@@ -122,7 +122,7 @@ impl SpawnJob {
         self.check(world.registry())?;
         match budget {
             Budget::Unlimited => self.create(world, left)?,
-            Budget::Entities(count) => self.create(world, count.min(left))?,
+            Budget::Entities(count) => self.create(world, count.max(1).min(left))?,
             Budget::Time(time) => {
                 let until = Instant::now().checked_add(time);
                 while !self.is_done() {

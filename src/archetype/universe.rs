@@ -235,6 +235,12 @@ impl Universe {
         if !self.ordered {
             return self.index.create_slice(out);
         }
+        // Not by trying: all others would find none meanwhile.
+        if out.len() > EntityIndex::CAPACITY {
+            out.fill(Entity::PLACEHOLDER);
+            let capacity = EntityIndex::CAPACITY;
+            return Err(Full { capacity });
+        }
         for at in 0..out.len() {
             match self.create_lowest(None) {
                 Ok(entity) => out[at] = entity,

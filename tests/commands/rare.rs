@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use megachunk::fragment::{FragmentKind, WithConstShared};
 use megachunk::prelude::*;
-use megachunk::world::Lack;
+use megachunk::world::{Lack, Universe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u32);
@@ -578,5 +578,30 @@ fn rows_are_nobody_elses_whatever_types_create_them_by_turns() {
         if round == 1 {
             world.clear();
         }
+    }
+}
+
+#[test]
+fn a_batch_of_more_than_there_are_ids_is_refused_before_its_first_entity() {
+    /// Bundles without end, of which none is asked for.
+    fn endless<B>(_: fn() -> B) -> impl Iterator<Item = B> {
+        core::iter::repeat_with(|| panic!("it cannot come to all of them"))
+    }
+    let is_full = |error: WorldError| matches!(error, WorldError::Full(_));
+    for universe in [Universe::new(), Universe::ordered()] {
+        let universe = Arc::new(universe);
+        let mut world = World::of(&universe).unwrap();
+        let plain = || endless(|| (1_u32,));
+        let shared = || endless(|| (1_u32,).shared(Team(1)));
+        assert!(is_full(world.create_batch(plain()).unwrap_err()));
+        assert!(is_full(world.create_batch(shared()).unwrap_err()));
+        let mut commands = world.commands();
+        assert!(is_full(commands.create_batch(plain()).unwrap_err()));
+        assert!(is_full(commands.create_batch(shared()).unwrap_err()));
+        drop(commands);
+        assert!(world.flush().is_clean());
+        world.check().unwrap();
+        assert_eq!((universe.count(), world.stats().chunks), (0, 0));
+        assert_eq!(universe.reserve().unwrap().version(), 1, "none was taken");
     }
 }

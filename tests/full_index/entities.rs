@@ -33,3 +33,17 @@ fn naive_more_than_there_are_creates_none() {
 fn bitmask_more_than_there_are_creates_none() {
     more_than_there_are_creates_none::<EntityIndex>();
 }
+
+#[test]
+#[ignore = "a slice of 134,217,729 handles: 1 GiB of memory"]
+fn a_slice_for_more_than_there_are_takes_none_of_an_ordered_universe() {
+    let universe = megachunk::world::Universe::ordered();
+    let capacity = EntityIndex::CAPACITY;
+    let guess = universe.reserve().unwrap();
+    let mut out = vec![guess; capacity + 1];
+    assert_eq!(universe.reserve_slice(&mut out), Err(Full { capacity }));
+    assert!(out.iter().all(|&one| one == Entity::PLACEHOLDER));
+    assert_eq!(universe.count(), 1);
+    let next = universe.reserve().unwrap();
+    assert_eq!((next.index(), next.version()), (guess.index() + 1, 1));
+}

@@ -6,7 +6,7 @@ use super::create::{Noted, entity_at};
 use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
-use crate::entity::Entity;
+use crate::entity::{Entity, EntityIndex, Full};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::panics::{Panicked, first, forget, note, refused, resume, resume_alone};
 use crate::world::{WorldError, columns};
@@ -25,6 +25,11 @@ impl Lane {
         mut bundles: impl Iterator<Item = B>,
         ids: &mut Ids<'_>,
     ) -> Result<AllMade, WorldError> {
+        // Not by trying: all others would find no id meanwhile.
+        if bundles.size_hint().0 > EntityIndex::CAPACITY {
+            let capacity = EntityIndex::CAPACITY;
+            return Err(refused(bundles, Full { capacity }.into()));
+        }
         let mut batch = Unfinished::new(self);
         let created = if B::HAS_VALUES {
             batch.create_each(&mut bundles, ids)

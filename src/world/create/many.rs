@@ -1,5 +1,6 @@
 //! Entities come in batches: all of them, or none.
 
+use crate::entity::{EntityIndex, Full};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::panics::refused;
 use crate::world::create::columns;
@@ -12,7 +13,7 @@ impl World {
     /// time.
     ///
     /// All or none: if ids or memory run out, or if the iterator panics, those that were made are gone
-    /// again.
+    /// again. An iterator that [says](Iterator::size_hint) that it has more than there are ids is not asked for the first.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -49,6 +50,11 @@ impl World {
         &mut self,
         mut bundles: impl Iterator<Item = B>,
     ) -> Result<Batch, WorldError> {
+        // Not by trying: all others would find no id meanwhile.
+        if bundles.size_hint().0 > EntityIndex::CAPACITY {
+            let capacity = EntityIndex::CAPACITY;
+            return Err(refused(bundles, Full { capacity }.into()));
+        }
         self.keep_versions();
         if B::HAS_VALUES {
             return self.create_batch_with_values(bundles);

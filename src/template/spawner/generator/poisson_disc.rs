@@ -25,7 +25,9 @@ const NOBODY: u32 = u32::MAX;
 ///
 /// Computed by one thread before anything is created: O(points), and however few are asked for a table is filled first.
 /// It has four bytes for each half a square of the distance in the area. Where that were more than 64 MiB, and more than
-/// 16 bytes for each point that is asked for, there is none, and points are looked for by hashes.
+/// 16 bytes for each point that is asked for, there is none, and points are looked for by hashes. There is no room for more
+/// points than there may be entities ([`EntityIndex::CAPACITY`](crate::entity::EntityIndex::CAPACITY)), however large the
+/// area is.
 ///
 /// ```
 /// use megachunk::template::spawner::{Generator, PoissonDisc, SpawnError};
@@ -81,10 +83,23 @@ impl PoissonDisc {
 
 impl Generator for PoissonDisc {
     fn points(&self, count: usize, seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        let points = self.points_among(count, seed, EntityIndex::CAPACITY)?;
+        Ok(Arc::new(points))
+    }
+}
+
+impl PoissonDisc {
+    /// So many points, where there is no room for more than `most`.
+    fn points_among(
+        &self,
+        count: usize,
+        seed: u64,
+        most: usize,
+    ) -> Result<Vec<SpawnPoint>, SpawnError> {
         let mut random = Random::new(seed, 0);
-        let mut field = Field::new(self, count);
-        field.throw(&mut random, count);
-        field.grow(&mut random, count);
+        let mut field = Field::new(self, count.min(most));
+        field.throw(&mut random, count.min(most));
+        field.grow(&mut random, count.min(most));
         let possible = field.places.len();
         if possible < count {
             return Err(SpawnError::NoRoom {
@@ -103,7 +118,7 @@ impl Generator for PoissonDisc {
             direction: random.next_direction(),
             ..SpawnPoint::default()
         });
-        Ok(Arc::new(points.collect::<Vec<_>>()))
+        Ok(points.collect())
     }
 }
 
@@ -152,9 +167,7 @@ impl Field {
         };
         let (columns, rows) = (cells(0), cells(1));
         let all = columns * rows;
-        // More entities than that there never are.
-        let count = count.min(EntityIndex::CAPACITY) as u64;
-        let is_small = all <= (TABLE as u64).max(4 * count);
+        let is_small = all <= (TABLE as u64).max(4 * count as u64);
         Self {
             area: *area,
             places: Vec::new(),
@@ -329,5 +342,34 @@ impl Field {
         let inside =
             |axis: usize| (self.area.least[axis]..=self.area.most[axis]).contains(&place[axis]);
         (inside(0) && inside(1) && self.is_free(place)).then_some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_points_are_found_than_there_may_be_entities() {
+        let desert = PoissonDisc::new([0.0, 0.0], [1e6, 1e6], 1.0).unwrap();
+        let error = desert.points_among(usize::MAX, 7, 500).unwrap_err();
+        let SpawnError::NoRoom {
+            possible, wanted, ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!((possible, wanted), (500, usize::MAX));
+        assert_eq!(desert.points_among(500, 7, 500).unwrap().len(), 500);
+        // Where less is possible, it is what there is room for.
+        let park = PoissonDisc::new([0.0, 0.0], [10.0, 10.0], 2.0).unwrap();
+        let error = park.points_among(usize::MAX, 7, 500).unwrap_err();
+        assert!(matches!(
+            error,
+            SpawnError::NoRoom {
+                possible: 10..40,
+                ..
+            }
+        ));
     }
 }

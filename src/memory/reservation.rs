@@ -73,8 +73,11 @@ impl Reservation {
     /// beside.
     ///
     /// # Errors
-    /// As for [`new`](Self::new).
+    /// As for [`new`](Self::new); `InvalidInput` if the border is no power of two.
     pub fn behind(border: usize, bytes: usize, stagger: usize) -> io::Result<Self> {
+        if !border.is_power_of_two() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         let reserved = Self::reserve_behind(border, bytes, stagger)?;
         reserved.commit(0..bytes)?;
         Ok(reserved)
@@ -246,4 +249,19 @@ fn refused(bytes: usize, error: &io::Error) -> io::Error {
     let mebibytes = bytes.div_ceil(1 << 20);
     let what = format!("{mebibytes} MiB of addresses were refused: {error}{limits}");
     io::Error::new(error.kind(), what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_border_that_is_no_power_of_two_is_refused() {
+        for border in [0, 3, 12_288, usize::MAX] {
+            let error = Reservation::behind(border, 4_096, 0).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{border}");
+        }
+        let there = Reservation::behind(1 << 16, 4_096, 64).unwrap();
+        assert_eq!(there.base().addr().get() % (1 << 16), 64);
+    }
 }

@@ -22,7 +22,8 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// A fixed number of ticks in a second of the world's time, at most 8 of them in a frame.
+    /// A fixed number of ticks in a second of the world's time, at most 8 of them in a frame. A tick takes whole nanoseconds,
+    /// rounded down: sixty of 16,666,666 ns are 40 ns less than a second, so there is one more in about five days.
     ///
     /// # Panics
     /// If it is 0, or more than a billion: a tick takes a nanosecond at least.

@@ -179,8 +179,8 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Belongs to this group: a path, `"Movement.Steering"`. Whoever is ordered against a group is ordered against
-    /// all in it, and in groups below it.
+    /// Belongs to this group: a path, `"Movement.Steering"`, of 64 parts at most. Whoever is ordered against a group is
+    /// ordered against all in it, and in groups below it.
     pub fn group(mut self, path: impl Into<String>) -> Self {
         self.group = path.into();
         self

@@ -28,6 +28,14 @@ pub enum SolveError {
         /// The path.
         path: String,
     },
+    /// A group's path has more than 64 parts.
+    #[error("the path `{path}` of a group has {parts} parts, and may have 64")]
+    TooDeep {
+        /// The path.
+        path: String,
+        /// How many parts it has.
+        parts: usize,
+    },
     /// A name that nobody has.
     #[error("{asker} is to run {relation} `{target}`, which is no processor and no group{}", hint(.nearest.as_deref()))]
     Unknown {

@@ -22,6 +22,10 @@ pub(super) struct Group<'a> {
     pub(super) parent: Option<u32>,
 }
 
+/// Parts that a path may have. Each beginning of a path is a group with a path of its own: they cost the square of its
+/// length.
+const DEEPEST: usize = 64;
+
 /// All names.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
@@ -99,9 +103,15 @@ impl<'a> Names<'a> {
     }
 
     fn check_path(&self, path: &str) -> Result<(), SolveError> {
-        match path.split('.').any(str::is_empty) {
-            true => Err(SolveError::EmptyPart { path: path.into() }),
-            false => Ok(()),
+        if path.split('.').any(str::is_empty) {
+            return Err(SolveError::EmptyPart { path: path.into() });
+        }
+        match path.split('.').count() {
+            parts if parts > DEEPEST => Err(SolveError::TooDeep {
+                path: path.into(),
+                parts,
+            }),
+            _ => Ok(()),
         }
     }
 

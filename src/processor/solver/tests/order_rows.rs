@@ -137,6 +137,28 @@ fn a_path_with_an_empty_part_is_an_error() {
 }
 
 #[test]
+fn a_path_of_more_than_64_parts_is_an_error() {
+    let path = |parts: usize| vec!["A"; parts].join(".");
+    let deepest = path(64);
+    let nodes = [node("P").group(&deepest), node("Q").before("A")];
+    let groups = [group(&deepest, &["Q"], &[])];
+    assert!(solve(&nodes[..1], &[]).is_ok());
+    assert!(matches!(
+        solve(&nodes, &groups),
+        Err(SolveError::Cycle { .. })
+    ));
+    for parts in [65, 100_000] {
+        let path = path(parts);
+        let error = SolveError::TooDeep {
+            path: path.clone(),
+            parts,
+        };
+        assert_eq!(solve(&[node("P").group(&path)], &[]).unwrap_err(), error);
+        assert_eq!(solve(&[], &[group(&path, &[], &[])]).unwrap_err(), error);
+    }
+}
+
+#[test]
 fn orders_that_the_phases_keep_anyway_are_fine() {
     let nodes = [
         node("A").phase(2).after("B").after("G"),

@@ -2,7 +2,7 @@
 
 use super::CliError;
 use super::measure::available_memory;
-use crate::trace::replay::Replay;
+use crate::trace::replay::{Replay, ReplayLimit};
 use crate::trace::{MAX_THREADS, Trace};
 
 /// Whether `trace` can be played on so many threads, as far as that can be told before it is made ready; `None` means as
@@ -34,7 +34,10 @@ pub(super) fn can_be_ready(trace: &Trace, threads: Option<u16>) -> Result<(), Cl
 pub(super) fn ready(trace: &Trace, threads: Option<u16>) -> Result<Replay, CliError> {
     can_be_ready(trace, threads)?;
     let threads = threads.map_or(0, usize::from);
-    Replay::new(trace, threads).ok_or_else(|| bad_threads(trace))
+    Replay::new(trace, threads).map_err(|limit| match limit {
+        ReplayLimit::NoMultiple { .. } | ReplayLimit::Threads { .. } => bad_threads(trace),
+        limit => CliError::Failed(format!("{}: {limit}", trace.name())),
+    })
 }
 
 fn bad_threads(trace: &Trace) -> CliError {

@@ -10,7 +10,8 @@ use megachunk::entity::{
     DestroyReport, Entity, EntityAllocator, EntityError, EntityIndex, Full, Place,
 };
 use megachunk::trace::replay::{
-    Contender, Plain, Player, Reading, Replay, ReplayError, ReplayFault, Shadow, Verifying,
+    Contender, Plain, Player, Reading, Replay, ReplayError, ReplayFault, ReplayLimit, Shadow,
+    Verifying,
 };
 use megachunk::trace::{MAX_THREADS, Trace};
 
@@ -49,7 +50,13 @@ fn a_trace_of_many_threads_verifies_on_fewer_and_on_a_multiple() {
         verify_on::<EntityIndex>(&node, threads, 2);
         assert_eq!(Replay::new(&node, threads).unwrap().threads(), threads);
     }
-    assert!(Replay::new(&node, 15).is_none());
+    assert_eq!(
+        Replay::new(&node, 15).unwrap_err(),
+        ReplayLimit::NoMultiple {
+            recorded: node.threads(),
+            threads: 15
+        }
+    );
 }
 
 #[test]
@@ -58,7 +65,8 @@ fn a_trace_is_played_on_no_more_threads_than_one_may_be_recorded_from() {
     let most = MAX_THREADS as usize;
     assert_eq!(Replay::new(&one, most).unwrap().threads(), most);
     for threads in [most + 1, usize::MAX >> 14, usize::MAX] {
-        assert!(Replay::new(&one, threads).is_none(), "{threads}");
+        let limit = ReplayLimit::Threads { threads };
+        assert_eq!(Replay::new(&one, threads).unwrap_err(), limit);
     }
 }
 

@@ -261,9 +261,9 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
     let share = share(args, trace);
     let fewer = trace.share(share);
     // It may lack a thread or two: then as many as it has.
-    let replay = Replay::new(&fewer, wanted).or_else(|| Replay::new(&fewer, 0));
-    let mut replay = replay.ok_or_else(|| {
-        let reason = format!("one in {share} objects of {} is none", trace.name());
+    let replay = Replay::new(&fewer, wanted).or_else(|_| Replay::new(&fewer, 0));
+    let mut replay = replay.map_err(|limit| {
+        let reason = format!("one in {share} objects of {}: {limit}", trace.name());
         CliError::Failed(reason)
     })?;
     let mut chunks = Vec::new();

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::start::{CallOffOnPanic, Start};
-use super::{Player, ReplayError, ReplayFault};
+use super::{Player, ReplayError, ReplayFault, ReplayLimit};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::thread;
 use crate::trace::{MAX_THREADS, Trace};
@@ -258,23 +258,23 @@ impl Replay {
     ///
     /// With fewer, recorded thread `t` plays on thread `t % threads`, in the recorded order; on
     /// one, everything happens in the one order that was recorded. With a multiple, the trace is
-    /// played several times side by side. `None` for any other number, and for more than [`MAX_THREADS`].
+    /// played several times side by side.
     ///
-    /// `None`, too, for more than 2³⁰ objects that live at once on one thread, or that one thread creates and another
-    /// destroys, all the times that the trace is played taken together.
-    #[must_use]
-    pub fn new(trace: &Trace, threads: usize) -> Option<Self> {
+    /// # Errors
+    /// [`ReplayLimit`]: any other number of threads, more than [`MAX_THREADS`], or more than 2³⁰ objects in hand.
+    pub fn new(trace: &Trace, threads: usize) -> Result<Self, ReplayLimit> {
         let recorded = trace.threads();
         let threads = if threads == 0 { recorded } else { threads };
-        if threads > MAX_THREADS as usize
-            || (threads > recorded && !threads.is_multiple_of(recorded))
-        {
-            return None;
+        if threads > MAX_THREADS as usize {
+            return Err(ReplayLimit::Threads { threads });
+        }
+        if threads > recorded && !threads.is_multiple_of(recorded) {
+            return Err(ReplayLimit::NoMultiple { recorded, threads });
         }
         let copies = threads.div_ceil(recorded);
-        let parts = Part::of(trace, threads.min(recorded))?;
+        let parts = Part::of(trace, threads.min(recorded)).ok_or(ReplayLimit::Objects)?;
         let shared = parts.iter().map(|part| part.shared).sum::<u32>();
-        let slots = Move::slots_of_copies(shared, copies)?;
+        let slots = Move::slots_of_copies(shared, copies).ok_or(ReplayLimit::Objects)?;
         let exchange = Arc::new(Exchange {
             ids: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             stopped: AtomicU32::new(0),
@@ -293,7 +293,7 @@ impl Replay {
                 }
             }));
         }
-        Some(Self { lanes, exchange })
+        Ok(Self { lanes, exchange })
     }
 
     /// Bytes that [`new`](Self::new) takes for `trace` on so many threads, at most, but for some hundred a thread: four an

@@ -5,11 +5,13 @@
 
 mod contender;
 mod lane;
+mod limit;
 mod player;
 mod shadow;
 mod start;
 
 pub use contender::{Contender, Placement};
 pub use lane::{Exchange, Lane, Played, Replay};
+pub use limit::ReplayLimit;
 pub use player::{Noting, Plain, Player, Reading, ReplayError, ReplayFault};
 pub use shadow::{Shadow, Verifying};

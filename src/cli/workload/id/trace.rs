@@ -6,7 +6,7 @@ use super::{IdContender, IdSession};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::{Parts, Unsupported};
 use crate::trace::Trace;
-use crate::trace::replay::{Exchange, Lane, Player, Replay, ReplayFault};
+use crate::trace::replay::{Exchange, Lane, Player, Replay, ReplayFault, ReplayLimit};
 
 /// Replays a trace from beginning to end; what lives then is destroyed outside the timed span.
 pub(super) struct Recorded<C> {
@@ -22,9 +22,12 @@ struct Stage {
 
 impl Stage {
     fn new(trace: &Trace, threads: usize) -> Result<Self, Unsupported> {
-        let replay = Replay::new(trace, threads).ok_or(Unsupported::because(
-            "was not recorded on a number of threads that fits",
-        ))?;
+        let replay = Replay::new(trace, threads).map_err(|limit| {
+            Unsupported::because(match limit {
+                ReplayLimit::Objects => "has too many objects in hand",
+                _ => "was not recorded on a number of threads that fits",
+            })
+        })?;
         let (lanes, exchange) = replay.into_lanes();
         let mut lanes = lanes.into_iter();
         Ok(Self {

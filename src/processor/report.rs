@@ -30,6 +30,8 @@ pub(super) struct Progress {
     pub(super) ran: usize,
     pub(super) idle: usize,
     flush: Option<FlushReport>,
+    /// A segment of long runs was run another way than is its habit.
+    pub(super) trial: bool,
 }
 
 impl Progress {

@@ -143,7 +143,7 @@ impl Schedule {
             .then(|| stripes(world, &mut self.crew, &self.entries, segment));
         let free = segment.wide && self.execution != Execution::Alone && fork_join::threads() > 1;
         let tried = free && self.execution == Execution::Auto;
-        let beside = free && (!tried || segment.habit.choose());
+        let beside = free && (!tried || segment.habit.choose(&mut progress.trial));
         if beside {
             segment.bag.refill();
             segment.queue.clear();

@@ -75,6 +75,8 @@ pub(super) struct Habit {
     took: u64,
     /// How often in a row the slower kind was slower still when it was tried.
     refusals: u32,
+    /// What a run of the habit took when the other kind was tried last.
+    against: u64,
     /// The kind of the last run.
     last: bool,
     /// What the last runs of that kind took, the first of them left out.
@@ -92,25 +94,31 @@ const TRIAL: (u32, u64) = (4, 250_000);
 const PATIENCE: (u32, u64) = (64, 4_000_000);
 /// So many times at most.
 const DOUBLINGS: u32 = 6;
+/// Nanoseconds from which a run is long: waking threads and filling caches is little of it, so that one run says enough,
+/// and costs enough.
+const LONG: u64 = 1_000_000;
+/// After so many refusals in a row, long runs that take more than so many times as long are not tried again, as long as
+/// those of the habit take what they took.
+const HOPELESS: (u32, u64) = (3, 4);
 /// Runs of which the median is taken: more than twice as many as are slow because threads wake, when short runs come in
 /// bursts.
 const WINDOW: usize = 31;
 
 impl Habit {
-    /// Whether the next run is to be on several threads.
-    pub(super) fn choose(&mut self) -> bool {
+    /// Whether the next run is to be on several threads. `taken`: another segment tries long runs in this frame; then
+    /// this one does not begin to, and it is set if this one does.
+    pub(super) fn choose(&mut self, taken: &mut bool) -> bool {
         match self.trial {
-            Some(tried) if !self.have_passed(TRIAL, 0) => return tried,
+            Some(tried) if !self.have_passed(TRIAL, 0) => {
+                *taken |= self.slower() >= LONG;
+                return tried;
+            }
             Some(tried) => {
                 self.take_median();
-                self.refusals = match tried == self.is_beside() {
-                    true => 0,
-                    false => DOUBLINGS.min(self.refusals + 1),
-                };
-                self.begin(None);
+                self.end_trial(tried);
             }
             None if self.alone == 0 || (!self.is_beside() && self.alone < WORTH) => {}
-            None if self.beside == 0 || self.have_passed(PATIENCE, self.refusals) => {
+            None if self.beside == 0 || self.is_due(taken) => {
                 let tried = !self.is_beside();
                 self.begin(Some(tried));
                 return tried;
@@ -118,6 +126,40 @@ impl Habit {
             None => {}
         }
         self.is_beside()
+    }
+
+    /// Whether the slower kind is to be tried again, in a frame in which long runs are tried by others already, or not.
+    fn is_due(&self, taken: &mut bool) -> bool {
+        if !self.have_passed(PATIENCE, self.refusals) {
+            return false;
+        }
+        let slower = self.slower();
+        if slower < LONG {
+            return true;
+        }
+        let (refusals, times) = HOPELESS;
+        let hopeless = self.refusals >= refusals && slower / times > self.quicker();
+        !hopeless && !core::mem::replace(taken, true)
+    }
+
+    /// Nanoseconds of the habit, where both kinds are known.
+    fn quicker(&self) -> u64 {
+        self.alone.min(self.beside)
+    }
+
+    /// Nanoseconds of the other kind, where both are known.
+    fn slower(&self) -> u64 {
+        self.alone.max(self.beside)
+    }
+
+    /// The kind that was tried is the habit now, or is refused.
+    fn end_trial(&mut self, tried: bool) {
+        self.refusals = match tried == self.is_beside() {
+            true => 0,
+            false => DOUBLINGS.min(self.refusals + 1),
+        };
+        self.against = self.quicker();
+        self.begin(None);
     }
 
     /// Which kind is the habit.
@@ -139,6 +181,11 @@ impl Habit {
     pub(super) fn note(&mut self, beside: bool, nanoseconds: u64) {
         self.runs = self.runs.saturating_add(1);
         self.took = self.took.saturating_add(nanoseconds);
+        if self.trial == Some(beside) && self.is_refused(nanoseconds) {
+            *self.kind(beside) = nanoseconds;
+            (self.last, self.len) = (beside, 0);
+            return self.end_trial(beside);
+        }
         if core::mem::replace(&mut self.last, beside) != beside {
             self.len = 0;
             return;
@@ -150,23 +197,46 @@ impl Habit {
         }
     }
 
-    /// The last runs of a kind say how long it takes.
-    fn take_median(&mut self) {
-        let window = &mut self.window[..core::mem::take(&mut self.len)];
-        let kind = match self.last {
+    /// Whether one run of the kind on trial, which took so long, says that it is not worth another.
+    fn is_refused(&self, nanoseconds: u64) -> bool {
+        // The first trial of all is of the kind of which nothing is known.
+        let habit = match self.beside {
+            0 => self.alone,
+            _ => self.quicker(),
+        };
+        nanoseconds >= LONG && nanoseconds / 2 > habit
+    }
+
+    /// What runs of a kind take.
+    fn kind(&mut self, beside: bool) -> &mut u64 {
+        match beside {
             true => &mut self.beside,
             false => &mut self.alone,
-        };
-        // Fewer say less than what is known.
-        if *kind == 0 && !window.is_empty() || window.len() >= 3 {
-            let median = *window.select_nth_unstable(window.len() / 2).1;
-            let before = core::mem::replace(kind, median);
-            // It is other work now: what was refused says little.
-            if before != 0 && (median / 2 > before || before / 2 > median) {
-                self.refusals = 0;
-            }
         }
     }
+
+    /// The last runs of a kind say how long it takes.
+    fn take_median(&mut self) {
+        let len = core::mem::take(&mut self.len);
+        let known = *self.kind(self.last);
+        // Fewer say less than what is known.
+        if len < 3 && (known != 0 || len == 0) {
+            return;
+        }
+        let median = *self.window[..len].select_nth_unstable(len / 2).1;
+        *self.kind(self.last) = median;
+        // It is other work now, at once or little by little: what was refused says little.
+        let is_habit = self.trial.is_none() && self.last == self.is_beside();
+        if is_other(known, median) || (is_habit && is_other(self.against, median)) {
+            self.refusals = 0;
+            self.against = if is_habit { median } else { self.against };
+        }
+    }
+}
+
+/// Whether what takes so long now is other work than before, if that is known.
+fn is_other(before: u64, now: u64) -> bool {
+    before != 0 && (now / 2 > before || before / 2 > now)
 }
 
 #[cfg(test)]
@@ -179,7 +249,7 @@ mod tests {
             let mut habit = Habit::default();
             let mut chosen = [0_u32; 2];
             for _ in 0..10_000 {
-                let choice = habit.choose();
+                let choice = habit.choose(&mut false);
                 chosen[usize::from(choice)] += 1;
                 habit.note(choice, if choice { beside } else { alone });
             }
@@ -195,7 +265,7 @@ mod tests {
         let mut habit = Habit::default();
         let (mut shared, mut awake) = (0, false);
         for _ in 0..1_000 {
-            let choice = habit.choose();
+            let choice = habit.choose(&mut false);
             shared += u32::from(choice);
             let beside = if awake { 24_000 } else { 90_000 };
             habit.note(choice, if choice { beside } else { 34_000 });
@@ -213,7 +283,7 @@ mod tests {
             if run % 300 == 0 {
                 awake = 0;
             }
-            let choice = habit.choose();
+            let choice = habit.choose(&mut false);
             shared += u32::from(choice);
             let beside = if awake < 8 { 20_000 } else { 7_000 };
             habit.note(choice, if choice { beside } else { 9_000 });
@@ -227,7 +297,7 @@ mod tests {
         let mut habit = Habit::default();
         let mut shared = 0;
         for run in 0..3_000 {
-            let choice = habit.choose();
+            let choice = habit.choose(&mut false);
             let beside = if run < 1_000 { 24_000 } else { 50_000 };
             shared += u32::from(run >= 1_000 && choice);
             habit.note(choice, if choice { beside } else { 34_000 });
@@ -242,7 +312,7 @@ mod tests {
         let phases = [(20_000, 34, 50), (1_000, 200, 120), (20_000, 3, 15)];
         for (runs, alone, beside) in phases {
             for _ in 0..runs {
-                let choice = habit.choose();
+                let choice = habit.choose(&mut false);
                 habit.note(choice, 1_000 * if choice { beside } else { alone });
                 wrong += u32::from(choice != (beside < alone));
             }
@@ -255,7 +325,7 @@ mod tests {
         let mut habit = Habit::default();
         let mut shared = 0;
         for run in 0..1_000 {
-            let choice = habit.choose();
+            let choice = habit.choose(&mut false);
             shared += u32::from(choice);
             let beside = if run % 50 == 49 { 5_000_000 } else { 24_000 };
             habit.note(choice, if choice { beside } else { 34_000 });
@@ -267,7 +337,7 @@ mod tests {
     fn little_work_wakes_nobody() {
         let mut habit = Habit::default();
         for _ in 0..10_000 {
-            assert!(!habit.choose());
+            assert!(!habit.choose(&mut false));
             habit.note(false, 900);
         }
     }
@@ -276,15 +346,86 @@ mod tests {
     fn work_that_grows_is_shared_then() {
         let mut habit = Habit::default();
         for _ in 0..100 {
-            let choice = habit.choose();
+            let choice = habit.choose(&mut false);
             habit.note(choice, 2_000);
         }
         let mut shared = 0;
         for _ in 0..1_000 {
-            let choice = habit.choose();
+            let choice = habit.choose(&mut false);
             shared += u32::from(choice);
             habit.note(choice, if choice { 300_000 } else { 500_000 });
         }
         assert!(shared > 900, "{shared}");
+    }
+
+    /// Runs of 5 ms alone and `beside` side by side: how many were side by side, and how many of them in a row at most.
+    fn run_long(habit: &mut Habit, runs: u32, (alone, beside): (u64, u64)) -> (u32, u32) {
+        let (mut shared, mut row, mut most) = (0, 0, 0);
+        for _ in 0..runs {
+            let choice = habit.choose(&mut false);
+            habit.note(choice, 1_000_000 * if choice { beside } else { alone });
+            shared += u32::from(choice);
+            row = if choice { row + 1 } else { 0 };
+            most = row.max(most);
+        }
+        (shared, most)
+    }
+
+    #[test]
+    fn a_long_trial_ends_with_its_first_slow_run() {
+        for beside in [11, 40] {
+            let (_, most) = run_long(&mut Habit::default(), 100_000, (5, beside));
+            assert_eq!(most, 1, "{beside} ms");
+        }
+        // Alone, if that is what is slower.
+        let mut habit = Habit::default();
+        run_long(&mut habit, 10, (40, 5));
+        let (mut slow, mut row) = (0, 0);
+        for _ in 0..100_000 {
+            let choice = habit.choose(&mut false);
+            habit.note(choice, if choice { 5_000_000 } else { 40_000_000 });
+            row = if choice { 0 } else { row + 1 };
+            assert!(row <= 1);
+            slow += u32::from(!choice);
+        }
+        assert!(slow <= 4, "{slow}");
+    }
+
+    #[test]
+    fn long_runs_of_the_far_slower_kind_are_not_tried_for_ever() {
+        let mut habit = Habit::default();
+        assert_eq!(run_long(&mut habit, 100_000, (5, 40)), (3, 1));
+        // Of what is not so far, now and then.
+        let (shared, _) = run_long(&mut Habit::default(), 100_000, (5, 15));
+        assert!((10..50).contains(&shared), "{shared}");
+    }
+
+    #[test]
+    fn long_runs_are_tried_again_when_the_work_has_changed() {
+        let mut habit = Habit::default();
+        run_long(&mut habit, 10_000, (5, 40));
+        // Little by little.
+        for alone in 6..=9 {
+            run_long(&mut habit, 100, (alone, 40));
+        }
+        assert_eq!(run_long(&mut habit, 10_000, (9, 40)).0, 0);
+        run_long(&mut habit, 100, (12, 8));
+        let (shared, _) = run_long(&mut habit, 1_000, (12, 8));
+        assert!(shared > 800, "{shared}");
+    }
+
+    #[test]
+    fn segments_of_long_runs_are_not_tried_again_in_the_same_frame() {
+        let mut habits = [Habit::default(); 5];
+        for frame in 0..50_000 {
+            let (mut taken, mut trials) = (false, 0);
+            for habit in &mut habits {
+                let choice = habit.choose(&mut taken);
+                habit.note(choice, 1_000_000 * if choice { 15 } else { 5 });
+                trials += u32::from(choice);
+            }
+            // In the second frame nothing is known of any.
+            assert!(trials <= 1 || frame == 1, "{trials} in frame {frame}");
+        }
     }
 }

@@ -367,7 +367,9 @@ impl Schedule {
     }
 
     /// Finds what the processors touch and in which order they run, and starts those that were not started.
-    /// A run does that too.
+    /// A run does that too, where something has changed: after
+    /// [`collect_archetypes`](World::collect_archetypes), say, which lets a world's archetypes be looked at anew. Called
+    /// in the same quiet moment, this takes it out of the next frame.
     ///
     /// # Errors
     /// [`ScheduleError`]: whatever is wrong with the order, a query, a signal or other parameters of a processor, or with its

@@ -51,8 +51,10 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     pub(super) matches: MatchList<D, F>,
     /// Archetypes that have been looked at.
     seen: u32,
-    /// The world that they are of.
+    /// The world that they are of, as it was when they were looked at.
     world: u64,
+    /// That world, also when it has let archetypes go since.
+    origin: u64,
     /// The moment at which it ran last.
     since: u64,
     /// The moment at which it ran before that.
@@ -190,6 +192,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             matches: MatchList::new(),
             seen: 0,
             world: world.identity(),
+            origin: world.origin(),
             since: world.long_ago(),
             before: world.long_ago(),
             table: ChunkTable::new(),
@@ -361,12 +364,19 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         self.world == world.identity() && self.seen as usize == world.archetypes.len()
     }
 
-    /// Starts anew on another world, or on one that has let archetypes go.
+    /// Starts anew on another world. On one that has let archetypes go it only looks for the others anew: in their
+    /// chunks nothing has changed by that.
     #[cold]
     fn rebind(&mut self, world: &World) {
+        let moments = (self.origin, self.since, self.before);
         // Numbers of fragments are the universe's: ask again. The requirements were checked.
         match Self::new(world) {
-            Ok(new) => *self = new,
+            Ok(new) => {
+                *self = new;
+                if moments.0 == self.origin {
+                    (_, self.since, self.before) = moments;
+                }
+            }
             Err(error) => panic!("the query cannot be asked in another universe: {error}"),
         }
     }

@@ -7,9 +7,11 @@ use crate::world::{World, new_identity};
 
 impl World {
     /// Forgets the compositions that no entity has, and gives their memory back; how many. Queries notice:
-    /// they look for their archetypes anew, and
-    /// what their filters see by changes, they see once more. O(archetypes + chunks of those that stay + what is
-    /// forgotten).
+    /// they look for their archetypes anew. What their filters see by changes is what has changed since they ran, as
+    /// ever. O(archetypes + chunks of those that stay + what is forgotten).
+    ///
+    /// A schedule is solved anew before it runs next. [`Schedule::solve`](crate::processor::Schedule::solve) in the same
+    /// quiet moment takes that out of the next frame.
     ///
     /// Forgotten are also, be there such compositions or not, the sets of fragments that a world
     /// keeps of those that were [created](Self::create_dynamic), [added](Self::add_dynamic),

@@ -411,6 +411,76 @@ fn empty_archetypes_are_collected_and_queries_and_edges_notice() {
     assert_eq!(query.on(&mut world).count(), 0);
 }
 
+#[test]
+fn what_has_changed_is_the_same_after_a_collection_and_everything_in_another_world() {
+    #[derive(Default)]
+    struct Seen(usize);
+    let mut world = World::new();
+    // Of a composition before theirs, which goes first: then theirs has another number.
+    let first = world.create((1_u8,)).unwrap();
+    let all = ants(&mut world, 3);
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "count",
+        |mut run: QueryRun<'_, &Position, Changed<Position>>, seen: &mut Seen| seen.0 = run.count(),
+    ));
+    world.resources_mut().insert(Seen::default());
+    let mut changed = Query::<Entity, Changed<Position>>::new(&world).unwrap();
+    let mut moved = Query::<Entity, (Moved, With<Position>)>::new(&world).unwrap();
+    let id = world.registry().of::<Position>().unwrap().id();
+    let mut dynamic = DynamicQuery::builder(&world)
+        .read(id)
+        .changed(id)
+        .build()
+        .unwrap();
+    let mut see = |world: &mut World| {
+        schedule.run(world).unwrap();
+        let here = world.resources_mut().get_mut::<Seen>().unwrap().0;
+        let dynamic = dynamic.on(world).unwrap().count();
+        let changed = changed.on(world).count();
+        let moved = moved.on(world).count();
+        [here, dynamic, changed, moved]
+    };
+    let collect = |world: &mut World| {
+        let gone = world.create(('x', 1_u64)).unwrap();
+        world.destroy(gone).unwrap();
+        assert!(world.collect_archetypes() > 0);
+    };
+    assert_eq!(see(&mut world), [3; 4]);
+    assert_eq!(see(&mut world), [0; 4]);
+    world.destroy(first).unwrap();
+    collect(&mut world);
+    assert_eq!(see(&mut world), [0; 4]);
+    // What has changed before a collection, and between two.
+    *world.get_mut(all[0]).unwrap() = Position(7.0, 0.0);
+    collect(&mut world);
+    collect(&mut world);
+    assert_eq!(see(&mut world), [3, 3, 3, 0]);
+    collect(&mut world);
+    world.destroy(all[0]).unwrap();
+    let _ = ants(&mut world, 1);
+    collect(&mut world);
+    assert_eq!(see(&mut world), [3; 4]);
+    assert_eq!(see(&mut world), [0; 4]);
+    // Who did not run for a while misses nothing.
+    *world.get_mut(all[1]).unwrap() = Position(8.0, 0.0);
+    for _ in 0..5 {
+        collect(&mut world);
+        let _ = world.read::<&Position, ()>().unwrap().count();
+    }
+    assert_eq!(see(&mut world), [3, 3, 3, 0]);
+    // Another world in its place.
+    let mut other = World::of(world.universe()).unwrap();
+    let _ = ants(&mut other, 2);
+    let mut changed = Query::<Entity, Changed<Position>>::new(&world).unwrap();
+    assert_eq!(changed.on(&mut world).count(), 3);
+    std::mem::swap(&mut world, &mut other);
+    assert_eq!(changed.on(&mut world).count(), 2);
+    assert_eq!(changed.on(&mut world).count(), 0);
+    collect(&mut other);
+    assert_eq!(changed.on(&mut other).count(), 3);
+}
+
 // Statistics.
 
 #[test]

@@ -54,8 +54,10 @@ pub struct DynamicQuery {
     pub(super) matches: Vec<DynamicMatch>,
     /// Archetypes that have been looked at.
     seen: u32,
-    /// The world that they are of.
+    /// The world that they are of, as it was when they were looked at.
     world: u64,
+    /// That world, also when it has let archetypes go since.
+    origin: u64,
     /// The moment at which it ran last.
     since: u64,
 }
@@ -120,6 +122,7 @@ impl DynamicQuery {
             matches: Vec::new(),
             seen: 0,
             world: u64::MAX,
+            origin: u64::MAX,
             since: 0,
         }
     }
@@ -197,7 +200,10 @@ impl DynamicQuery {
             self.world = world.identity();
             self.matches.clear();
             self.seen = 0;
-            self.since = world.long_ago();
+            // In one that has let archetypes go nothing has changed by that.
+            if core::mem::replace(&mut self.origin, world.origin()) != world.origin() {
+                self.since = world.long_ago();
+            }
         }
         if self.seen as usize == world.archetypes.len() {
             return;

@@ -262,6 +262,38 @@ fn memory_that_goes_back_and_is_wanted_again_is_kept_up_to_the_most() {
 }
 
 #[test]
+fn one_call_gives_ten_megabytes_back_at_most_and_the_next_ones_go_on() {
+    let allocator = MegachunkAllocator::new();
+    let take = |megachunks: usize| -> Vec<Chunks<'_>> {
+        let all = (0..megachunks).map(|_| allocator.allocate_run(64).unwrap());
+        all.collect()
+    };
+    // As many as can be are kept then, and fewer by an eighth each time.
+    for _ in 0..4 {
+        drop(take(270));
+    }
+    let kept = allocator.stats().empty_megachunks;
+    assert!(kept > 128, "{kept}");
+    let mut most = 0;
+    for run in take(2_000) {
+        let before = allocator.stats().committed_megachunks;
+        drop(run);
+        most = most.max(before - allocator.stats().committed_megachunks);
+    }
+    assert_eq!(most, 10);
+    assert!(allocator.stats().committed_megachunks <= 16);
+    // A neighbour is in use for each: all come to go at once, and in parts.
+    let mut most = 0;
+    for run in empty_beside_used(&allocator) {
+        let before = allocator.stats().committed_megachunks;
+        drop(run);
+        most = most.max(before - allocator.stats().committed_megachunks);
+    }
+    assert_eq!(most, 10);
+    assert!(allocator.stats().committed_megachunks <= 16);
+}
+
+#[test]
 fn the_boundary_of_a_megachunk_costs_no_calls_to_the_system() {
     let allocator = MegachunkAllocator::new();
     let _full = allocator.allocate_run(64).unwrap();

@@ -55,7 +55,12 @@ impl ChunkOptions {
     ///
     /// About how many: memory goes back only when there are eight more than are kept at the time (see
     /// [`retain_at_most`](Self::retain_at_most)), and in pairs of neighbours (2 MiB, a huge page). So there can be one
-    /// fewer than asked for afterwards: with 1, none.
+    /// fewer than asked for afterwards: with 1, none. One call gives up to ten back, and the next that empties a
+    /// mega-chunk goes on.
+    ///
+    /// With [`MEGACHUNKS`](crate::chunk::MEGACHUNKS), all, none goes back but by [`trim`](MegachunkAllocator::trim) and
+    /// [`trim_to`](MegachunkAllocator::trim_to): for threads with a budget, which give chunks back, and leave the calls of
+    /// the system to others.
     #[must_use]
     pub fn retain(mut self, megachunks: usize) -> Self {
         self.retain = megachunks.max(1);

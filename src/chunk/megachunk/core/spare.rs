@@ -6,7 +6,7 @@
 //! # How many are kept
 //! At least as many as the options say. Where memory that went back is asked for again, too little was kept: for
 //! each such mega-chunk one more is kept from then on, up to the most that the options say. Each time that memory
-//! goes back an eighth of those more are kept no longer. So a program that takes and gives 50 MiB again and again
+//! goes back an eighth of those more are kept no longer (once, also where several calls give it back, each a part). So a program that takes and gives 50 MiB again and again
 //! gets them from the system once, and not in every round; one that becomes smaller keeps the least in the end.
 
 use crate::flaw::{FlawPlace, Found};
@@ -123,14 +123,20 @@ impl Spare {
         self.empty.fetch_sub(megachunks.into(), Ordering::Relaxed);
     }
 
-    /// Memory was given back because there was a surplus, of so many.
-    pub(super) fn gave_back(&self, megachunks: u64) {
+    /// Memory was given back because there was a surplus, of so many; whether more is to go that one call does not give
+    /// back. Then the next that is emptied goes on with it.
+    pub(super) fn gave_back(&self, megachunks: u64, goes_on: bool) {
+        if self.more > 0 && megachunks > 0 {
+            let given = self.given.load(Ordering::Relaxed) + megachunks;
+            self.given.store(given.min(self.more), Ordering::Relaxed);
+        }
+        if goes_on {
+            return self.limit.store(self.count(), Ordering::Relaxed);
+        }
         if self.more > 0 && megachunks > 0 {
             let learned = self.learned.load(Ordering::Relaxed);
             self.learned
                 .store(learned - learned.div_ceil(8), Ordering::Relaxed);
-            let given = self.given.load(Ordering::Relaxed) + megachunks;
-            self.given.store(given.min(self.more), Ordering::Relaxed);
         }
         self.settle();
     }
@@ -163,10 +169,10 @@ mod tests {
         let mut given = 0;
         for _ in 0..megachunks {
             if spare.emptied() {
-                let surplus = spare.surplus();
-                spare.gone(surplus as u32);
-                spare.gave_back(surplus);
-                given += surplus;
+                let part = spare.surplus().min(10);
+                spare.gone(part as u32);
+                spare.gave_back(part, part == 10 && spare.surplus() > 0);
+                given += part;
             }
         }
         given

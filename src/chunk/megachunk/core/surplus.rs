@@ -12,19 +12,24 @@ use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNKS};
 use crate::sync::mutant;
 
+/// Mega-chunks whose memory one call gives back at most, in pairs: as many as there are too many when the first go back.
+/// More take the system milliseconds, in the middle of somebody's frame.
+const AT_ONCE: u32 = 10;
+
 impl<M: Memory> Core<M> {
-    /// Gives the memory of empty mega-chunks back until as many are left as are to be kept: in pairs,
-    /// because two make a huge page, which is cheap to give back whole and dear to break up; and first
-    /// others than the one just emptied, which is likely to be wanted next.
+    /// Gives the memory of empty mega-chunks back until as many are left as are to be kept, or so many went back as may
+    /// in one call: in pairs, because two make a huge page, which is cheap to give back whole and dear to break up; and
+    /// first others than the one just emptied, which is likely to be wanted next.
     #[cold]
     pub(super) fn give_memory_back(&self, tally: &Tally, just_emptied: u32) {
-        let mut given = 0;
+        let (mut given, mut left) = (0, AT_ONCE);
         for group in self.touched() {
             let mut pair = group.start;
-            while pair < group.end && self.spare.surplus() > 0 {
+            while pair < group.end && left > 0 && self.spare.surplus() > 0 {
                 // Neighbouring pairs go in one call.
                 let start = pair;
                 while pair < group.end
+                    && pair - start < left
                     && u64::from(pair - start) < self.spare.surplus()
                     && pair != just_emptied & !1
                     && self.is_empty_pair(pair)
@@ -33,16 +38,22 @@ impl<M: Memory> Core<M> {
                 }
                 if pair > start {
                     given += self.hold_and_decommit(tally, start..pair);
+                    left -= pair - start;
                 } else {
                     pair += 2;
                 }
             }
+            if left == 0 {
+                break;
+            }
         }
         let own = just_emptied & !1;
-        if self.spare.surplus() > 0 && self.is_empty_pair(own) {
+        if left > 0 && self.spare.surplus() > 0 && self.is_empty_pair(own) {
             given += self.hold_and_decommit(tally, own..own + 2);
         }
-        self.spare.gave_back(given.into());
+        // If the system took none it need not be asked again soon.
+        let goes_on = left == 0 && given > 0 && self.spare.surplus() > 0;
+        self.spare.gave_back(given.into(), goes_on);
     }
 
     /// Whether nothing is in use in two mega-chunks, and at least one has memory to give back.

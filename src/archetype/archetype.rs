@@ -22,6 +22,7 @@ use crate::archetype::stagger::begin;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::hashers::ByNumbers;
 use crate::panics::{Panicked, end_all, end_here, forget, note, resume};
 
 /// 16 KiB chunks in a chunk that an archetype with few entities may have already: 128 KiB, as Mass has them.
@@ -90,7 +91,7 @@ pub(crate) struct Archetype {
     pub(crate) staggered: bool,
     pub(crate) entities: usize,
     pub(crate) groups: Vec<Group>,
-    pub(crate) group_of: HashMap<Box<[SharedId]>, u32>,
+    pub(crate) group_of: HashMap<Box<[SharedId]>, u32, ByNumbers>,
     /// Groups without chunks, to be used again.
     pub(crate) idle_groups: Vec<u32>,
     /// Keys of groups that have gone, whose shared values the world has not let go yet.

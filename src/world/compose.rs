@@ -67,7 +67,7 @@ impl World {
             movers: Box::default(),
             entities: 0,
             groups: Vec::new(),
-            group_of: HashMap::new(),
+            group_of: HashMap::default(),
             idle_groups: Vec::new(),
             retired_keys: Vec::new(),
             ids: Arc::clone(&ids),

@@ -21,6 +21,7 @@ const FIRST_SWEEP: usize = 64;
 /// stands in the lists.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
+    /// By a hasher with a secret: handles may come out of a file.
     by_entity: HashMap<Entity, Called>,
     by_name: HashMap<Arc<str>, Named>,
     sweep_at: usize,

@@ -13,7 +13,8 @@ use crate::world::check::{FlawPlace, Found};
 pub(crate) struct SharedValues {
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
-    /// Fragment and hash → the values with that hash: equality decides among them.
+    /// Fragment and hash → the values with that hash: equality decides among them. By a hasher with a secret: the hash has
+    /// none, and whoever chooses values could choose such as meet in the table.
     by_hash: HashMap<(FragmentId, u64), Vec<SharedId>>,
     /// Uses that are no group's: those of flushes.
     flushed: usize,

@@ -284,10 +284,54 @@ impl Universe {
     /// chunks beside others that are in use. For the end of a peak: chunks that are taken next touch fresh memory. Worlds
     /// keep empty chunks until they are [trimmed](crate::world::World::trim). Lock-free, but for what the system does; what it
     /// takes: [`MegachunkAllocator::discard`](crate::chunk::MegachunkAllocator::discard).
+    ///
+    /// That has no budget, and takes the system milliseconds for a large world. It may run on a thread of its own while
+    /// frames run: they find the chunks of one mega-chunk taken for a moment, 63 at most (of up to 64 empty ones that go in
+    /// one call: all), and fetch what they take next from the system. In a frame: [`trim_to`](Self::trim_to), step by step.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use megachunk::prelude::*;
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..200_000_u64).map(|n| (n,)))?;
+    /// world.clear();
+    /// world.trim();
+    /// let universe = Arc::clone(world.universe());
+    /// let trimming = std::thread::spawn(move || universe.trim());
+    /// world.create((1_u64,))?;
+    /// trimming.join().expect("nothing panics");
+    /// # Ok::<(), WorldError>(())
+    /// ```
     pub fn trim(&self) -> usize {
         let trimmed = self.chunks.trim();
         self.chunks.discard();
         trimmed
+    }
+
+    /// Gives the memory of empty mega-chunks (1 MiB each) back to the system but for `keep` of them, which are taken next;
+    /// how many those were. With fewer than there are, a few at a time, [`trim`](Self::trim) in steps; free chunks beside
+    /// others that are in use keep their memory. As
+    /// [`MegachunkAllocator::trim_to`](crate::chunk::MegachunkAllocator::trim_to): lock-free, but for what the system does.
+    ///
+    /// ```
+    /// # use megachunk::prelude::*;
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..2_000_000_u64).map(|n| (n,)))?;
+    /// world.clear();
+    /// world.trim();
+    /// let universe = world.universe();
+    /// // Four a frame.
+    /// loop {
+    ///     let empty = universe.chunk_stats().empty_megachunks;
+    ///     if empty == 0 {
+    ///         break;
+    ///     }
+    ///     assert_eq!(universe.trim_to(empty.saturating_sub(4)), empty.min(4));
+    /// }
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    pub fn trim_to(&self, keep: usize) -> usize {
+        self.chunks.trim_to(keep)
     }
 
     pub(crate) fn index(&self) -> &EntityIndex {

@@ -552,3 +552,33 @@ fn a_resource_is_lent_beside_its_world_and_is_back_whatever_happens() {
     assert_eq!(world.resources().get::<Count>().unwrap().0, 3);
     assert!(other.resources().get::<Count>().is_none());
 }
+
+#[test]
+fn a_universe_is_trimmed_in_steps_and_beside_frames() {
+    let mut world = World::new();
+    let fill = |world: &mut World| {
+        let batch = world.create_batch((0..1_500_000_u64).map(|n| (n,)));
+        let count = batch.unwrap().iter(world).count();
+        assert_eq!(count, 1_500_000);
+        world.clear();
+        world.trim();
+        world.universe().chunk_stats().empty_megachunks
+    };
+    let empty = fill(&mut world);
+    assert!(empty >= 8, "{empty}");
+    let universe = Arc::clone(world.universe());
+    for left in (0..empty).rev() {
+        assert_eq!(universe.trim_to(left), 1);
+        assert_eq!(universe.chunk_stats().empty_megachunks, left);
+    }
+    assert_eq!(universe.trim_to(0), 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..50).map(|_| universe.trim()).sum::<usize>());
+        for _ in 0..3 {
+            fill(&mut world);
+        }
+    });
+    universe.trim();
+    assert_eq!(universe.chunk_stats().committed_megachunks, 0);
+    world.check().unwrap();
+}

@@ -15,7 +15,8 @@ const BORDER: usize = if cfg!(miri) {
 };
 
 /// A private range of zero-filled memory that takes pages only where it is touched, and gives
-/// them back on request. Its address never changes; it is unmapped when dropped.
+/// them back on request. Its address never changes; it is unmapped when dropped. Pages are small, even where the system
+/// gives huge ones unasked, but for those that are [advised](Self::advise_huge).
 ///
 /// A range that was [reserved](Self::reserve) may be touched where it is [committed](Self::commit), and nowhere
 /// else. Only some systems insist on that, Windows for one, which accounts what is committed as memory; for others

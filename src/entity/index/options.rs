@@ -31,7 +31,7 @@ impl IndexOptions {
 
     /// Whether to ask for huge pages (2 MiB): first use of fresh slots becomes several times
     /// faster, random look-ups too; but beyond the first 32,768 slots memory grows in steps of 2 MiB
-    /// instead of a block's 68 KiB.
+    /// instead of a block's 68 KiB. `false` keeps them away where the system gives them unasked, too.
     #[must_use]
     pub fn huge_pages(mut self, wanted: bool) -> Self {
         self.huge_pages = wanted;

@@ -12,7 +12,11 @@ impl Pages {
     /// Takes addresses; nothing is accounted as memory, where the system can be told so.
     pub(in crate::memory) fn reserve(bytes: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?;
-        Ok(Self(MmapRaw::from(map)))
+        let pages = Self(MmapRaw::from(map));
+        // Where the system gives huge pages unasked, the first touch of a table would take one. Advice: a refusal costs
+        // memory, and nothing else.
+        let _ = pages.advise(SMALL, 0, bytes);
+        Ok(pages)
     }
 
     /// The first byte; begins a page.
@@ -47,7 +51,7 @@ impl Pages {
         unsafe { self.decommit(offset, len) }
     }
 
-    /// Asks for huge pages.
+    /// Asks for huge pages, which takes the advice of the beginning back.
     pub(in crate::memory) fn advise_huge(&self, offset: usize, len: usize) -> io::Result<()> {
         self.advise(HUGE, offset, len)
     }
@@ -67,6 +71,11 @@ impl Pages {
 const HUGE: Option<Advice> = Some(Advice::HugePage);
 #[cfg(not(target_os = "linux"))]
 const HUGE: Option<Advice> = None;
+
+#[cfg(target_os = "linux")]
+const SMALL: Option<Advice> = Some(Advice::NoHugePage);
+#[cfg(not(target_os = "linux"))]
+const SMALL: Option<Advice> = None;
 
 #[cfg(target_os = "linux")]
 const POPULATED: Option<Advice> = Some(Advice::PopulateWrite);

@@ -69,60 +69,6 @@ fn fill<M: Memory>(chunks: &mut Chunks<'_, M>, byte: u8) {
         .for_each(|at| _ = at.write(byte));
 }
 
-/// Resident memory of this process in bytes.
-#[cfg(target_os = "linux")]
-fn resident() -> usize {
-    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-    let line = rollup.lines().find(|line| line.starts_with("Rss:"));
-    let kibibytes: usize = line
-        .unwrap()
-        .split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse()
-        .unwrap();
-    kibibytes << 10
-}
-
-/// Holds one chunk of each of many mega-chunks, and gives the memory of the others back.
-#[cfg(target_os = "linux")]
-fn memory_of_free_chunks_goes_back<M: Memory>(memory: M) {
-    const CHUNKS: usize = 128 * 64;
-    const ALL: usize = CHUNKS * CHUNK_BYTES;
-    let allocator = ChunkOptions::new().build_with(memory).unwrap();
-    let mut chunks: Vec<_> = (0..CHUNKS).map(|_| allocator.allocate().unwrap()).collect();
-    chunks.iter_mut().for_each(|chunk| fill(chunk, 7));
-    let mut seen = std::collections::HashSet::new();
-    chunks.retain(|chunk| seen.insert(chunk.run().megachunk()));
-    let (before, kept) = (resident(), chunks.len());
-    allocator.trim();
-    assert!(resident() + ALL / 4 > before, "each mega-chunk is in use");
-    assert_eq!(allocator.discard(), CHUNKS - kept);
-    assert!(
-        resident() + ALL * 3 / 4 < before,
-        "{before} bytes were resident, and {} are",
-        resident()
-    );
-    assert_eq!(allocator.in_use(), kept);
-    for chunk in &mut chunks {
-        let bytes = chunk.as_uninit();
-        // SAFETY: written by `fill`.
-        assert_eq!(unsafe { bytes[CHUNK_BYTES / 4].assume_init() }, 7);
-    }
-    // It is there again where it is wanted.
-    chunks.extend((kept..CHUNKS).map(|_| allocator.allocate().unwrap()));
-    chunks.iter_mut().for_each(|chunk| fill(chunk, 8));
-    allocator.check().unwrap();
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn memory_of_free_chunks_goes_back_though_others_of_their_mega_chunks_are_in_use() {
-    memory_of_free_chunks_goes_back(SystemMemory::new(false, false));
-    memory_of_free_chunks_goes_back(SystemMemory::new(true, false));
-    memory_of_free_chunks_goes_back(MappedMemory::new(false, false));
-}
-
 #[test]
 fn memory_that_cannot_be_discarded_stays() {
     let allocator = Scarce::allocator(1);
@@ -537,11 +483,11 @@ fn a_decommit_that_unwinds_takes_no_chunks_but_those_that_were_held_for_it() {
     assert_eq!((held.count(), allocator.in_use()), (lost as usize, 0));
 }
 
-#[test]
+/// Runs one ignored test of this program in a process of its own, which has so many KiB of addresses.
 #[cfg(target_os = "linux")]
-fn without_16_gib_of_addresses_each_megachunk_is_mapped_by_itself() {
+fn runs_within(kibibytes: u32, test: &str) {
     let this = std::env::current_exe().unwrap();
-    let script = "ulimit -v 8000000 && exec \"$0\" --exact --ignored runs_of_all_lengths_are_there_without_16_gib_of_addresses";
+    let script = format!("ulimit -v {kibibytes} && exec \"$0\" --exact --ignored {test}");
     let output = Command::new("sh")
         .arg("-c")
         .arg(script)
@@ -553,6 +499,51 @@ fn without_16_gib_of_addresses_each_megachunk_is_mapped_by_itself() {
         output.status.success() && text.contains("1 passed"),
         "{text}"
     );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_16_gib_of_addresses_each_megachunk_is_mapped_by_itself() {
+    runs_within(
+        8_000_000,
+        "runs_of_all_lengths_are_there_without_16_gib_of_addresses",
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_is_fetched_at_once_is_refused_by_a_system_that_has_none() {
+    runs_within(
+        2_000_000,
+        "what_is_fetched_at_once_is_refused_within_2_gib_of_addresses",
+    );
+}
+
+#[test]
+#[ignore = "run by the test above, in a process with a limit"]
+#[cfg(target_os = "linux")]
+fn what_is_fetched_at_once_is_refused_within_2_gib_of_addresses() {
+    let allocator = ChunkOptions::new()
+        .build_with(MappedMemory::new(false, true))
+        .unwrap();
+    let mut runs = Vec::with_capacity(4_096);
+    let refused = loop {
+        match allocator.allocate_run(64) {
+            Ok(run) => runs.push(run),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, ChunkError::Refused { .. }), "{refused}");
+    let stats = allocator.stats();
+    assert_eq!(stats.committed_megachunks, runs.len());
+    assert_eq!(stats.in_use, 64 * runs.len());
+    allocator.check().unwrap();
+    // What is there can be had again.
+    runs.pop();
+    runs.push(allocator.allocate_run(64).unwrap());
+    drop(runs);
+    assert_eq!(allocator.in_use(), 0);
+    allocator.check().unwrap();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! `tests/support/entity_ops.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/entity_index`: operations one after the other,
-//! each a byte that names it (modulo 14, in the order below) and then its arguments, little-endian.
+//! each a byte that names it (modulo 16, in the order below) and then its arguments, little-endian.
 //! Arguments that are missing at the end are 0.
 
 #![no_main]
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn op(bytes: &mut Unstructured<'_>) -> Result<EntityOp> {
-    Ok(match bytes.arbitrary::<u8>()? % 14 {
+    Ok(match bytes.arbitrary::<u8>()? % 16 {
         0 => EntityOp::Create,
         1 => EntityOp::CreateSlice {
             len: bytes.arbitrary::<u8>()?.into(),
@@ -82,6 +82,14 @@ fn op(bytes: &mut Unstructured<'_>) -> Result<EntityOp> {
             index: bytes.arbitrary()?,
             version: bytes.arbitrary()?,
         },
-        _ => EntityOp::Flush,
+        13 => EntityOp::Flush,
+        14 => EntityOp::Relocate {
+            pick: bytes.arbitrary()?,
+            from: bytes.arbitrary()?,
+            place: bytes.arbitrary()?,
+        },
+        _ => EntityOp::TakePlace {
+            pick: bytes.arbitrary()?,
+        },
     })
 }

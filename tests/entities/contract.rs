@@ -35,7 +35,7 @@ macro_rules! contract {
     };
 }
 
-contract!(naive: Naive, bitmask: EntityIndex, in_sessions: InSessions => [
+contract!(naive: Naive, bitmask: EntityIndex, in_a_session: InSessions<1>, in_sessions: InSessions<3> => [
     a_created_entity_exists_until_it_is_destroyed,
     destroying_twice_reports_destroyed,
     a_stale_handle_stays_dead_when_its_slot_is_used_again,

@@ -46,6 +46,9 @@ fn op() -> impl Strategy<Value = EntityOp> {
         1 => (forged_index(), forged_version())
             .prop_map(|(index, version)| EntityOp::AskForged { index, version }),
         1 => Just(EntityOp::Flush),
+        3 => (pick(), any::<u8>(), any::<u32>())
+            .prop_map(|(pick, from, place)| EntityOp::Relocate { pick, from, place }),
+        2 => pick().prop_map(|pick| EntityOp::TakePlace { pick }),
     ]
 }
 
@@ -69,7 +72,8 @@ proptest! {
 
     #[test]
     fn sessions_agree_with_the_model(ops in vec(op(), 1..60)) {
-        run::<InSessions>(&ops);
+        run::<InSessions<1>>(&ops);
+        run::<InSessions<3>>(&ops);
     }
 
     #[test]

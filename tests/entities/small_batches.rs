@@ -174,7 +174,7 @@ fn bitmask() {
 
 #[test]
 fn in_sessions() {
-    small_batches_say_what_single_deaths_say::<InSessions>();
+    small_batches_say_what_single_deaths_say::<InSessions<1>>();
 }
 
 /// Positions of a batch that begins in one way and ends in another, a few of them twice.
@@ -258,7 +258,7 @@ fn bitmask_batches_with_gaps_say_what_single_deaths_say() {
 
 #[test]
 fn session_batches_with_gaps_say_what_single_deaths_say() {
-    batches_with_gaps_say_what_single_deaths_say::<InSessions>();
+    batches_with_gaps_say_what_single_deaths_say::<InSessions<1>>();
 }
 
 /// Replaces random ones of 8,000, in batches of every size: what is free lies thinly, in words of which all else is
@@ -315,5 +315,5 @@ fn bitmask_batches_that_replace_random_ids_lose_none() {
 
 #[test]
 fn session_batches_that_replace_random_ids_lose_none() {
-    batches_that_replace_random_ids_lose_none::<InSessions>();
+    batches_that_replace_random_ids_lose_none::<InSessions<1>>();
 }

@@ -17,6 +17,7 @@ use elsewhere::on_some_thread;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk::entity::{
     DestroyReport, Entity, EntityAllocator, EntityError, EntityFault, EntityIndex, Place,
+    RelocateError,
 };
 
 /// One call, or a few of one kind. A `pick` is taken modulo the number of handles given out so far.
@@ -49,6 +50,11 @@ pub(crate) enum EntityOp {
     AskForged { index: u32, version: u32 },
     /// Gives what the thread keeps for itself to everybody.
     Flush,
+    /// Moves an entity from where it lies (`from` modulo 3 is 0), from nowhere (1) or from where it is to go (2), to a
+    /// place, or, from 192 on, to none.
+    Relocate { pick: u16, from: u8, place: u32 },
+    /// Takes an entity's place away.
+    TakePlace { pick: u16 },
 }
 
 /// An allocator under test: what it can do beyond the seam, and which faults it is known to have.
@@ -59,6 +65,21 @@ pub(crate) trait Subject: EntityAllocator {
 
     /// Gives an entity its first place, if the allocator has that.
     fn build(&self, _entity: Entity, _place: Place) -> Option<Result<(), EntityError>> {
+        None
+    }
+
+    /// Moves an entity from a place to another, if the allocator has that.
+    fn relocate(
+        &self,
+        _entity: Entity,
+        _from: Option<Place>,
+        _to: Option<Place>,
+    ) -> Option<Result<(), RelocateError>> {
+        None
+    }
+
+    /// Takes an entity's place away, if the allocator has that.
+    fn take_place(&self, _entity: Entity) -> Option<Result<Option<Place>, EntityError>> {
         None
     }
 
@@ -80,6 +101,19 @@ impl Subject for BusyBlock {
 impl Subject for EntityIndex {
     fn build(&self, entity: Entity, place: Place) -> Option<Result<(), EntityError>> {
         Some(self.build(entity, place))
+    }
+
+    fn relocate(
+        &self,
+        entity: Entity,
+        from: Option<Place>,
+        to: Option<Place>,
+    ) -> Option<Result<(), RelocateError>> {
+        Some(self.relocate(entity, from, to))
+    }
+
+    fn take_place(&self, entity: Entity) -> Option<Result<Option<Place>, EntityError>> {
+        Some(self.take_place(entity))
     }
 
     fn living(&self) -> Option<Vec<Entity>> {
@@ -173,6 +207,11 @@ impl Model {
         self.live -= 1;
     }
 
+    /// Where the last life of an index lies, or lay.
+    fn place_of(&self, entity: Entity) -> Option<Place> {
+        self.lives.get(&entity.index())?.place
+    }
+
     fn pick(&self, pick: u16) -> Option<Entity> {
         let at = (pick as usize).checked_rem(self.given.len())?;
         Some(self.given[at])
@@ -262,6 +301,16 @@ impl<S: Subject> Machine<S> {
             }
             EntityOp::AskForged { index, version } => self.ask(forged(index, version)),
             EntityOp::Flush => self.subject.flush(),
+            EntityOp::Relocate { pick, from, place } => {
+                if let Some(entity) = self.model.pick(pick) {
+                    self.relocate(entity, from, any_place(place));
+                }
+            }
+            EntityOp::TakePlace { pick } => {
+                if let Some(entity) = self.model.pick(pick) {
+                    self.take_place(entity);
+                }
+            }
         }
     }
 
@@ -310,7 +359,7 @@ impl<S: Subject> Machine<S> {
             "publishing {entity}"
         );
         if expected.is_ok() {
-            self.set_place(entity, place);
+            self.set_place(entity, Some(place));
         }
         self.ask(entity);
     }
@@ -327,14 +376,53 @@ impl<S: Subject> Machine<S> {
         };
         assert_eq!(result, expected, "building {entity}");
         if expected.is_ok() {
-            self.set_place(entity, place);
+            self.set_place(entity, Some(place));
         }
         self.ask(entity);
     }
 
-    fn set_place(&mut self, entity: Entity, place: Place) {
+    fn relocate(&mut self, entity: Entity, from: u8, place: Place) {
+        let lies_at = self.model.place_of(entity);
+        let to = (from < 192).then_some(place);
+        let from = match from % 3 {
+            0 => lies_at,
+            1 => None,
+            _ => to,
+        };
+        let expected = match self.verdict(entity) {
+            Err(error) => Err(RelocateError::Entity(error)),
+            Ok(()) if lies_at == from => Ok(()),
+            Ok(()) => Err(RelocateError::Elsewhere {
+                entity,
+                place: lies_at,
+            }),
+        };
+        let Some(result) = self.subject.relocate(entity, from, to) else {
+            return;
+        };
+        assert_eq!(result, expected, "moving {entity} from {from:?} to {to:?}");
+        if expected.is_ok() {
+            self.set_place(entity, to);
+        }
+        self.ask(entity);
+    }
+
+    fn take_place(&mut self, entity: Entity) {
+        let lies_at = self.model.place_of(entity);
+        let expected = self.verdict(entity).map(|()| lies_at);
+        let Some(result) = self.subject.take_place(entity) else {
+            return;
+        };
+        assert_eq!(result, expected, "taking the place of {entity}");
+        if expected.is_ok() {
+            self.set_place(entity, None);
+        }
+        self.ask(entity);
+    }
+
+    fn set_place(&mut self, entity: Entity, place: Option<Place>) {
         let life = self.model.lives.get_mut(&entity.index());
-        life.expect("it has a place, so it lives").place = Some(place);
+        life.expect("it has a place, so it lives").place = place;
     }
 
     /// Compares all that can be asked about a handle.

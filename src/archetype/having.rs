@@ -84,6 +84,14 @@ impl HavingLists {
         }
     }
 
+    /// Breaks the order of a list, for tests of the check.
+    #[cfg(test)]
+    pub(crate) fn reverse(&mut self, id: FragmentId) {
+        if let [list @ .., _] = &mut self.0[usize::from(id.number())][..] {
+            list.reverse();
+        }
+    }
+
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();

@@ -359,6 +359,43 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_that_lead_elsewhere_are_found() {
+        let [ant, bee] = [1, 2].map(|n| Entity::new(n, 1).unwrap());
+        let broken: [(fn(&mut Names, Entity), FlawPlace, &str); 3] = [
+            (
+                |names, ant| names.by_entity.get_mut(&ant).unwrap().at = 1,
+                FlawPlace::Name(ant),
+                "place 1 among those called `worker` is that of Some(",
+            ),
+            (
+                |names, _| names.by_name.get_mut("worker").unwrap().removed = 1,
+                FlawPlace::World,
+                "0 entities are called `worker` no more, and 1 are counted",
+            ),
+            (
+                |names, ant| _ = names.by_entity.remove(&ant),
+                FlawPlace::World,
+                "2 entities are found by name, and 1 have one",
+            ),
+        ];
+        for (how, place, what) in broken {
+            let mut names = Names::default();
+            let worker = names.intern("worker");
+            names.insert(ant, Arc::clone(&worker));
+            names.insert(bee, worker);
+            how(&mut names, ant);
+            let mut found = Found::default();
+            names.check(&mut found);
+            let error = found.into_result("world").expect_err(what);
+            let [flaw] = error.flaws() else {
+                panic!("{error}");
+            };
+            assert_eq!(flaw.place(), place);
+            assert!(flaw.what().contains(what), "{error}");
+        }
+    }
+
+    #[test]
     fn others_of_a_name_move_less_often_than_it_was_taken_away() {
         const ENTITIES: u32 = 500;
         let entities = (0..ENTITIES).map(|n| Entity::new(n, 1).unwrap());

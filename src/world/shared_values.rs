@@ -332,3 +332,62 @@ pub(crate) fn end_shared<T>(value: T) {
     note(&mut panicked, || drop(value));
     end_here(panicked, "a shared value");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::Bundle;
+    use crate::world::World;
+
+    #[test]
+    fn values_that_are_counted_or_listed_wrongly_are_found() {
+        let at = FlawPlace::SharedValue(0);
+        let broken: [(fn(&mut SharedValues), FlawPlace, &str); 6] = [
+            (
+                |values| values.slots[0] = None,
+                at,
+                "1 groups have it, and it is gone",
+            ),
+            (
+                |values| values.slots[0].as_mut().unwrap().uses = 0,
+                at,
+                "it counts 0 uses, and 1 groups have it",
+            ),
+            (
+                |values| {
+                    let list = values.by_hash.values_mut().next().unwrap();
+                    list.push(list[0]);
+                },
+                at,
+                "it is found 2 times",
+            ),
+            (
+                |values| values.by_hash.clear(),
+                FlawPlace::World,
+                "0 shared values are found by hash, and there are 1",
+            ),
+            (
+                |values| values.slots.push(None),
+                FlawPlace::SharedValue(1),
+                "its number is free 0 times",
+            ),
+            (
+                |values| values.flushed += 1,
+                FlawPlace::World,
+                "count 0 uses more than groups have, of which flushes have 1",
+            ),
+        ];
+        for (how, place, what) in broken {
+            let mut world = World::new();
+            world.create((1_u8,).shared("red")).unwrap();
+            world.check().unwrap();
+            how(&mut world.shared);
+            let error = world.check().expect_err(what);
+            let mut flaws = error.flaws().iter();
+            let found = flaws.any(|flaw| flaw.place() == place && flaw.what().contains(what));
+            assert!(found, "{what}, not:\n{error}");
+            // What contradicts itself cannot end.
+            core::mem::forget(world);
+        }
+    }
+}

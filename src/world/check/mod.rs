@@ -141,10 +141,12 @@ impl Universe {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::archetype::{Change, Edge, Edges, Row};
     use crate::entity::Entity;
-    use crate::fragment::Bundle;
+    use crate::fragment::{Bundle, Fragment, FragmentId, FragmentSet, Value};
 
     /// A world, and one of its entities with a place in the middle of a chunk.
     fn world() -> (World, Entity, u32, Row) {
@@ -162,6 +164,14 @@ mod tests {
         let error = world.check().unwrap_err();
         assert!(!error.flaws().is_empty());
         error.to_string()
+    }
+
+    /// That the check says so of that place.
+    fn is_found(world: &World, place: FlawPlace, what: &str) {
+        let error = world.check().expect_err(what);
+        let mut flaws = error.flaws().iter();
+        let found = flaws.any(|flaw| flaw.place() == place && flaw.what().contains(what));
+        assert!(found, "{what}, not:\n{error}");
     }
 
     #[test]
@@ -281,15 +291,20 @@ mod tests {
         assert!(world.remove::<(u16,)>(ant).unwrap());
         world.add(ant, (4_u16, 5_u64)).unwrap();
         world.check().unwrap();
-        let broken: [fn(&mut Edge); 4] = [
-            |edge| edge.ended = Box::default(),
-            |edge| edge.carried = edge.carried[1..].into(),
-            |edge| edge.carried[0].to += 4,
-            |edge| edge.ended = [&*edge.ended, &*edge.ended].concat().into(),
+        let lost = "an edge to archetype 1 loses a column";
+        let broken: [(fn(&mut Edge), &str); 5] = [
+            (|edge| edge.ended = Box::default(), lost),
+            (|edge| edge.carried = edge.carried[1..].into(), lost),
+            (|edge| edge.carried[0].to += 4, lost),
+            (
+                |edge| edge.ended = [&*edge.ended, &*edge.ended].concat().into(),
+                lost,
+            ),
+            (|edge| edge.target = 99, "an edge leads to archetype 99"),
         ];
         let number = world.bundles.number::<(u16,)>(world.universe.registry());
         let change = Change::Remove(number.unwrap());
-        for how in broken {
+        for (how, what) in broken {
             let edges = &mut world.archetypes[0].edges;
             let edge = edges.get(change).unwrap().clone();
             let mut wrong = Edge {
@@ -303,7 +318,7 @@ mod tests {
             how(&mut wrong);
             *edges = Edges::default();
             edges.insert(change, wrong.into());
-            assert!(said(&world).contains("loses a column"));
+            is_found(&world, FlawPlace::Archetype(0), what);
             let edges = &mut world.archetypes[0].edges;
             *edges = Edges::default();
             edges.insert(change, edge);
@@ -337,5 +352,114 @@ mod tests {
         unsafe { world.universe.give_chunk(run) };
         world.universe.check([&world]).unwrap();
         assert!(world.universe.check([]).is_err());
+    }
+
+    /// Of archetype 0: numbers, text, and what they share; of 1: a fragment that can be switched off; of 2: one more.
+    fn varied(universe: &Arc<Universe>) -> World {
+        let mut world = World::of(universe).unwrap();
+        world.registry().register_enableable::<i16>().unwrap();
+        for team in ["red", "blue"] {
+            let values = (0..200_u32).map(|n| (n, n.to_string()).shared(team));
+            let _ = world.create_batch(values).unwrap();
+        }
+        let ant = world.create((1_i16, 2_u64)).unwrap();
+        world.add(ant, (3_u32,)).unwrap();
+        world.check().unwrap();
+        world
+    }
+
+    /// The number of a fragment.
+    fn id_of<T: Fragment>(world: &World) -> FragmentId {
+        world.registry().register::<T>().unwrap().id()
+    }
+
+    #[test]
+    fn each_contradiction_is_found_where_it_is() {
+        use FlawPlace as At;
+        let group = At::Group {
+            archetype: 0,
+            group: 1,
+        };
+        let chunk = At::Chunk {
+            archetype: 0,
+            chunk: 0,
+        };
+        #[rustfmt::skip]
+        let broken: [(fn(&mut World), FlawPlace, &str); 25] = [
+            (|world| world.archetypes[0].number = 7, At::Archetype(0), "it believes to be archetype 7"),
+            (|world| {
+                let ids = Arc::clone(&world.archetypes[0].ids);
+                world.by_composition.insert(ids, 1);
+            }, At::Archetype(0), "its composition leads to Some(1)"),
+            (|world| {
+                let ids = world.archetypes[0].ids[..1].into();
+                world.by_composition.insert(ids, 0);
+            }, At::World, "4 compositions lead to 3 archetypes"),
+            (|world| world.has_switches = false, At::Archetype(1), "does not know that it can be switched"),
+            (|world| world.archetypes[0].ids = world.archetypes[0].ids.iter().rev().copied().collect(),
+                At::Archetype(0), "its fragments are not in order"),
+            (|world| world.archetypes[0].set = FragmentSet::default(), At::Archetype(0), "its set of fragments is not"),
+            (|world| {
+                let ids = world.archetypes[0].column_ids.iter().rev();
+                world.archetypes[0].column_ids = ids.copied().collect();
+            }, At::Archetype(0), "are not in the order of their numbers"),
+            (|world| world.archetypes[0].needs_drop = false, At::Archetype(0), "whether its values must be dropped"),
+            (|world| world.archetypes[0].columns[1].offset = world.archetypes[0].columns[0].offset,
+                At::Archetype(0), "its arrays overlap: ["),
+            (|world| world.archetypes[0].fold_rows = 10_000, At::Archetype(0), "overlap in a folded chunk"),
+            (|world| {
+                let id = id_of::<u32>(world);
+                world.having.reverse(id);
+            }, At::World, "a list of archetypes that have a fragment is not in order"),
+            (|world| {
+                let id = id_of::<u32>(world);
+                world.having.pop(id);
+            }, At::World, "queries know 7 fragments of archetypes, and there are 8"),
+            (|world| _ = world.bundles.infos.pop(), At::World, "numbers of bundles are given to"),
+            (|world| world.bundles.infos[0].archetype = 2, At::World, "a bundle's archetype is not 2"),
+            (|world| {
+                let info = &mut world.bundles.infos[0];
+                info.offsets = info.offsets.iter().rev().copied().collect();
+            }, At::Archetype(0), "a bundle's values are not sent to its columns"),
+            (|world| world.archetypes[0].chunks[0].group = 9, chunk, "there is no group 9"),
+            (|world| world.archetypes[0].groups[1].chunks = 9, group, "it counts 9 chunks, and has"),
+            (|world| world.archetypes[0].groups[1].capacity += 1, group, "it counts room for"),
+            (|world| {
+                let key = world.archetypes[0].groups[1].key.clone();
+                world.archetypes[0].group_of.remove(&key);
+            }, group, "it is named: false, idle: 0 times"),
+            (|world| world.archetypes[0].shared[0] = id_of::<u64>(world), group, "is not there"),
+            (|world| world.archetypes[0].groups[1].open.push(0), group, "names chunk 0, which is not so"),
+            (|world| world.archetypes[0].retired_keys.push(Box::default()), At::Archetype(0), "were not let go"),
+            (|world| _ = world.archetypes[0].group_of.insert(Box::default(), 0),
+                At::Archetype(0), "it has 2 groups, and knows 3"),
+            (|world| {
+                let chunk = &mut world.archetypes[0].chunks[0];
+                chunk.capacity = chunk.len - 1;
+            }, chunk, "entities in room for"),
+            (|world| {
+                let [number, text] = [id_of::<u32>(world), id_of::<String>(world)];
+                let value = Value::new(world.registry(), 1_u32).unwrap();
+                assert_eq!(value.id(), number);
+                world.templates.insert(text, Arc::new(value));
+            }, At::World, "the template of"),
+        ];
+        let universe = Arc::new(Universe::new());
+        for (how, place, what) in broken {
+            let mut world = varied(&universe);
+            how(&mut world);
+            is_found(&world, place, what);
+            // What contradicts itself cannot end.
+            core::mem::forget(world);
+        }
+    }
+
+    #[test]
+    fn a_world_of_another_universe_is_found() {
+        let (here, there) = (World::new(), World::new());
+        let error = here.universe.check([&there]).unwrap_err();
+        let flaw = &error.flaws()[0];
+        assert_eq!(flaw.place(), FlawPlace::World);
+        assert_eq!(flaw.what(), "it stands in another universe");
     }
 }

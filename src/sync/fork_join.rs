@@ -198,8 +198,8 @@ pub(crate) fn map_with<T: Send, R: Send, S>(
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Arc, Barrier};
     use std::thread;
     use std::time::Duration;
 
@@ -246,14 +246,18 @@ mod tests {
     fn nobody_waits_for_a_pool_that_has_no_time() {
         let (done, told) = std::sync::mpsc::channel();
         let held = Arc::new(AtomicBool::new(true));
-        for _ in 0..rayon::current_num_threads() {
-            let held = Arc::clone(&held);
+        let threads = rayon::current_num_threads();
+        let came = Arc::new(Barrier::new(threads + 1));
+        for _ in 0..threads {
+            let (held, came) = (Arc::clone(&held), Arc::clone(&came));
             rayon::spawn(move || {
+                came.wait();
                 while held.load(Ordering::Relaxed) {
                     thread::sleep(Duration::from_millis(1));
                 }
             });
         }
+        came.wait();
         thread::spawn(move || {
             let lengths = map(vec!["a", "bc", "def"], str::len);
             let sum = AtomicUsize::new(0);

@@ -1,6 +1,7 @@
 //! Worlds on several threads.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use megachunk::prelude::*;
 
@@ -85,34 +86,64 @@ fn two_worlds_on_one_universe_change_on_two_threads_while_each_asks_for_the_othe
     assert_eq!(universe.count(), 0);
 }
 
+/// Says that all is over, however it ends.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn an_id_is_never_without_its_row_while_a_batch_is_created() {
+    const BATCH: u32 = 4_000;
     // Another thread guesses handles and tries to build them in another world: none can be had.
     let universe = Arc::new(Universe::new());
     let (mut land, mut sea) = (World::of(&universe).unwrap(), World::of(&universe).unwrap());
-    let done = std::sync::atomic::AtomicBool::new(false);
+    // A slot has a life in each round, if those of a batch are those of the one before; odd while it is created.
+    let (over, state) = (AtomicBool::new(false), AtomicU32::new(0));
+    let seen_at_birth = AtomicU32::new(0);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let guesser = scope.spawn(|| {
             let mut guess = 0;
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                guess = (guess + 1) % 4_096;
-                for version in [1, 5, 9, 13] {
-                    let entity = Entity::new(guess, version).unwrap();
-                    assert!(sea.build(entity, (0_u8,)).is_err(), "{entity} was reserved");
+            while !over.load(Ordering::Relaxed) {
+                guess = (guess + 1) % BATCH;
+                let before = state.load(Ordering::SeqCst);
+                for life in (before / 2).saturating_sub(1)..=before / 2 + 1 {
+                    let entity = Entity::new(guess, 2 * life + 1).unwrap();
+                    let built = sea.build(entity, (0_u8,));
+                    let lives = match built {
+                        Err(WorldError::AlreadyBuilt { .. }) => true,
+                        Err(WorldError::Entity(_)) => false,
+                        _ => panic!("{entity} was reserved: {built:?}"),
+                    };
                     assert!(sea.release(entity).is_err());
+                    let creating = before % 2 == 1 && state.load(Ordering::SeqCst) == before;
+                    // Nothing else lives then.
+                    if lives && creating {
+                        seen_at_birth.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
             }
         });
-        for _ in 0..40 {
-            let batch = land.create_batch((0..4_000_u16).map(|n| (n,))).unwrap();
+        let _over = Over(&over);
+        // Until some guess was one of a batch that was just being created, where threads come to run seldom.
+        for round in 0.. {
+            assert!(round < 20_000, "no guess fell into a round");
+            state.store(2 * round + 1, Ordering::SeqCst);
+            let batch = land.create_batch((0..BATCH).map(|n| (n,))).unwrap();
+            state.store(2 * round + 2, Ordering::SeqCst);
             assert!(
                 batch
                     .iter(&land)
                     .zip(0..)
-                    .all(|(ant, n)| land.get::<u16>(ant).ok() == Some(&n))
+                    .all(|(ant, n)| land.get::<u32>(ant).ok() == Some(&n))
             );
             land.clear();
+            if guesser.is_finished() || round >= 40 && seen_at_birth.load(Ordering::Relaxed) > 0 {
+                break;
+            }
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }

@@ -372,8 +372,18 @@ fn a_query_for_one_run_has_what_a_run_has() {
     once.par_for_each(|_| _ = add(1));
     once.for_each_slice(|_, rows, _| _ = add(rows.len()));
     once.par_for_each_slice(|_, rows, _| _ = add(rows.len()));
-    once.par_for_each_chunk(|chunk, numbers| assert_eq!(chunk.len(), numbers.len()));
     assert_eq!(count.load(Ordering::Relaxed), 3 * on.len());
+    let (chunks, rows) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    once.par_for_each_chunk(|chunk, numbers| {
+        assert_eq!(chunk.len(), numbers.len());
+        chunks.fetch_add(1, Ordering::Relaxed);
+        rows.fetch_add(numbers.len(), Ordering::Relaxed);
+    });
+    // Whole chunks, with those that are switched off.
+    let mut seen = (0, 0);
+    once.for_each_chunk(|_, numbers| seen = (seen.0 + 1, seen.1 + numbers.len()));
+    assert_eq!((chunks.into_inner(), rows.into_inner()), seen);
+    assert!(seen.0 > 1 && seen.1 == 3_100, "{seen:?}");
     let another = |chunk: &ChunkView<'_>| chunk.has::<&str>();
     assert_eq!(once.filter_chunks(another).count(), 100);
     let entity = world.create((7_u64,).shared(String::from("red"))).unwrap();
@@ -384,6 +394,12 @@ fn a_query_for_one_run_has_what_a_run_has() {
     let before = world.version();
     let mut once = world.query::<&u64, Changed<u64>>().unwrap();
     assert_eq!(once.since(before).count(), 0);
+    *world.get_mut::<u64>(entity).unwrap() += 1;
+    let mut once = world.query::<&u64, Changed<u64>>().unwrap();
+    assert_eq!(once.since(before).single(), Some(&8));
+    let now = world.version();
+    let mut once = world.query::<&u64, Changed<u64>>().unwrap();
+    assert_eq!(once.since(now).count(), 0);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Snapshots as files: what is written, what is left alone, and what of a file that is none.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
@@ -187,4 +188,43 @@ proptest! {
         let behind_magic = [&b"MEGACHNK"[..], &noise].concat();
         prop_assert!(check(&noise).is_err() && check(&behind_magic).is_err());
     }
+}
+
+#[test]
+fn worlds_that_name_each_other_come_from_a_file_under_new_ids_as_they_do_from_bytes() {
+    let universe = || {
+        let universe = Universe::new();
+        universe.registry().register_plain::<Entity>().unwrap();
+        Arc::new(universe)
+    };
+    let path = Path::new("worlds-remapped");
+    let home = universe();
+    let (mut town, mut wild) = (World::of(&home).unwrap(), World::of(&home).unwrap());
+    let house = town.create((Entity::PLACEHOLDER,)).unwrap();
+    let hunter = wild.create((house,)).unwrap();
+    *town.get_mut::<Entity>(house).unwrap() = hunter;
+    let options = SnapshotOptions::new();
+    World::save_worlds(&[&town, &wild], &path.0, &options).unwrap();
+    let (there, beside) = (universe(), universe());
+    let bytes = World::worlds_to_snapshot(&[&town, &wild], &options).unwrap();
+    let mut all = Vec::new();
+    for times in 1..=2 {
+        let known = EntityMap::default();
+        let (worlds, ids) = World::load_worlds_remapped(&path.0, &there, &known).unwrap();
+        let [town, wild] = &worlds[..] else {
+            panic!("{} worlds", worlds.len());
+        };
+        assert_eq!((ids.len(), there.count()), (2, 2 * times));
+        let [house, hunter] = [house, hunter].map(|old| ids.get(old).unwrap());
+        assert_eq!(town.get::<Entity>(house).unwrap(), &hunter);
+        assert_eq!(wild.get::<Entity>(hunter).unwrap(), &house);
+        let (same, _) = World::worlds_from_snapshot_remapped(&bytes, &beside, &known).unwrap();
+        let saved = |worlds: &[World]| {
+            let worlds: Vec<&World> = worlds.iter().collect();
+            World::worlds_to_snapshot(&worlds, &options).unwrap()
+        };
+        assert!(saved(&worlds) == saved(&same), "of load {times}");
+        all.extend([worlds, same]);
+    }
+    there.check(all.iter().step_by(2).flatten()).unwrap();
 }

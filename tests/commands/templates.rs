@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
 
 #[test]
@@ -48,11 +49,18 @@ fn what_changes_lead_to_begins_with_the_template_said_last() {
 
 #[test]
 fn a_refused_call_leaves_no_template() {
+    let twice = |refused: Option<WorldError>| {
+        let refused = refused.expect("it is refused");
+        assert!(
+            matches!(refused, WorldError::Fragment(FragmentError::Twice { .. })),
+            "{refused:?}"
+        );
+    };
     let mut world = World::new();
     let ant = world.create((1_u8,)).unwrap();
     let mut commands = world.commands();
-    assert!(commands.create((1_u8, 1_u8).per_chunk(1_i32)).is_err());
-    assert!(commands.add(ant, ('a', 'b').per_chunk(1_i32)).is_err());
+    twice(commands.create((1_u8, 1_u8).per_chunk(1_i32)).err());
+    twice(commands.add(ant, ('a', 'b').per_chunk(1_i32)).err());
     let bee = commands.create((1_u16,).per_chunk(2_i32)).unwrap();
     commands.add(ant, (1_u64,).per_chunk(3_i32)).unwrap();
     drop(commands);
@@ -60,7 +68,7 @@ fn a_refused_call_leaves_no_template() {
     assert_eq!(world.chunk_fragment::<i32>(bee).unwrap(), &2);
     assert_eq!(world.chunk_fragment::<i32>(ant).unwrap(), &3);
     // Nor does one that was alone.
-    assert!(world.commands().create(('a', 'b').per_chunk('a')).is_err());
+    twice(world.commands().create(('a', 'b').per_chunk('a')).err());
     assert_eq!(world.flush().rounds, 0);
 }
 

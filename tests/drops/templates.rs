@@ -92,7 +92,8 @@ fn a_spawner_whose_parts_panic_when_they_are_dropped() {
         let place = move |_: &SpawnPoint| (*held.0,);
         let spawner = Spawner::new(300).place(place).generator(count.clone());
         burns(1, || {
-            assert!(spawner.prototype("a", &prototype, -1.0).is_err())
+            let refused = spawner.prototype("a", &prototype, -1.0);
+            assert!(matches!(refused, Err(SpawnError::Proportion { .. })));
         });
         assert_eq!(count.get(), 0);
         let spawner = Spawner::new(300).generator(count.clone());
@@ -100,7 +101,10 @@ fn a_spawner_whose_parts_panic_when_they_are_dropped() {
         burns(1, || drop(spawner.spawn(&mut world)));
         assert_eq!((world.count(), count.get()), (300, 0), "it was done");
         let mut elsewhere = World::new();
-        burns(1, || assert!(spawner.spawn(&mut elsewhere).is_err()));
+        burns(1, || {
+            let refused = spawner.spawn(&mut elsewhere);
+            assert!(matches!(refused, Err(SpawnError::OtherUniverse { .. })));
+        });
         assert_eq!((elsewhere.count(), count.get()), (0, 0));
         world.check().unwrap();
     });

@@ -130,9 +130,19 @@ fn refuse_changes() {
         "{refused:?}"
     );
     let (one, two) = ([0_u64; 75_000], wide());
-    assert!(world.create((one, two).per_chunk(Heat(3))).is_err());
+    let too_large = |refused: Option<WorldError>| {
+        let refused = refused.expect("it is refused");
+        assert!(
+            matches!(
+                &refused,
+                WorldError::Fragment(FragmentError::TooLarge { .. })
+            ),
+            "{refused:?}"
+        );
+    };
+    too_large(world.create((one, two).per_chunk(Heat(3))).err());
     let widest = [0_u64; 140_000];
-    assert!(world.add(ant, (widest,).per_chunk(Heat(4))).is_err());
+    too_large(world.add(ant, (widest,).per_chunk(Heat(4))).err());
     let dynamic = || {
         let registry = world.registry();
         let wide = Value::new(registry, [0_u64; 140_000]).unwrap();
@@ -140,8 +150,8 @@ fn refuse_changes() {
         DynamicBundle::new().with(wide).with(heat)
     };
     let (one, two) = (dynamic(), dynamic());
-    assert!(world.create_dynamic(one).is_err());
-    assert!(world.add_dynamic(ant, two).is_err());
+    too_large(world.create_dynamic(one).err());
+    too_large(world.add_dynamic(ant, two).err());
     let after = (
         world.to_snapshot(&options).unwrap(),
         world.archetype_count(),

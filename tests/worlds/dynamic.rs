@@ -64,12 +64,16 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     let values = world.get_dynamic(bee, owner).unwrap();
     assert_eq!(values.value::<Entity>().unwrap(), &bee);
     // No bytes become a handle that are none, and none is lent as bytes to write.
-    assert!(Value::from_bytes(registry, target, &[0; 8]).is_err());
-    assert!(Value::from_plain(registry, target, 0_u64).is_err());
+    let refused = Value::from_bytes(registry, target, &[0; 8]).map(drop);
+    assert!(matches!(refused, Err(FragmentError::NotAValue { .. })));
+    let refused = Value::from_plain(registry, target, 0_u64).map(drop);
+    assert!(matches!(refused, Err(FragmentError::NotAValue { .. })));
     let values = world.get_dynamic_mut(bee, owner).unwrap();
-    assert!(values.bytes().is_err());
+    let refused = values.bytes().map(drop);
+    assert!(matches!(refused, Err(FragmentError::NotAnyBytes { .. })));
     let values = world.get_dynamic_mut(bee, owner).unwrap();
-    assert!(values.plain::<u64>().is_err());
+    let refused = values.plain::<u64>().map(drop);
+    assert!(matches!(refused, Err(FragmentError::NotAnyBytes { .. })));
     // Fragments of bytes are no handles.
     let number = Value::from_plain(registry, bytes, 1_u64).unwrap();
     world
@@ -200,7 +204,10 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
         world.get_dynamic(ant, nobody),
         Err(WorldError::Fragment(FragmentError::Unknown { .. }))
     ));
-    assert!(world.remove_dynamic(ant, &[nobody]).is_err());
+    assert!(matches!(
+        world.remove_dynamic(ant, &[nobody]),
+        Err(WorldError::Fragment(FragmentError::Unknown { .. }))
+    ));
     let values = world.get_dynamic(ant, health).unwrap();
     assert_eq!(
         values.slice::<u32>().unwrap_err().to_string(),
@@ -316,7 +323,8 @@ fn shared_and_chunk_fragments_come_in_dynamic_bundles_too() {
         "it lies with the bee now"
     );
     assert!(world.remove_dynamic(ant, &[team]).unwrap());
-    assert!(world.shared::<u8>(ant).is_err());
+    let gone = world.shared::<u8>(ant);
+    assert!(matches!(gone, Err(WorldError::Missing { .. })), "{gone:?}");
 }
 
 #[test]
@@ -335,7 +343,11 @@ fn values_of_dynamic_bundles_are_dropped_exactly_once_on_every_path() {
     world.add_dynamic(ant, bundle).unwrap();
     assert_eq!(drops(&counter), 2, "the value that was replaced");
     let bundle = DynamicBundle::new().with(value(&world)).with(value(&world));
-    assert!(world.add_dynamic(ant, bundle).is_err());
+    let refused = world.add_dynamic(ant, bundle);
+    assert!(matches!(
+        refused,
+        Err(WorldError::Fragment(FragmentError::Twice { .. }))
+    ));
     assert_eq!(drops(&counter), 4, "both that were refused");
     world.add(ant, (1_u8,)).unwrap();
     assert_eq!(drops(&counter), 4, "a move drops nothing");

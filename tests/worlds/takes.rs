@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use megachunk::fragment::WithShared;
+use megachunk::fragment::{FragmentError, WithShared};
 use megachunk::prelude::*;
 use megachunk::world::Lack;
 
@@ -77,14 +77,22 @@ fn all_is_taken_or_nothing() {
         }
         error => panic!("{error}"),
     }
-    assert!(world.take::<(Tag, Tag)>(entity).is_err());
+    let twice = world.take::<(Tag, Tag)>(entity).map(drop);
+    assert!(
+        matches!(
+            twice,
+            Err(WorldError::Fragment(FragmentError::Twice { .. }))
+        ),
+        "{twice:?}"
+    );
     assert_eq!(Arc::strong_count(&owners), 2);
     let (_, Tag) = world.take::<(Held, Tag)>(entity).unwrap();
     assert_eq!(Arc::strong_count(&owners), 1);
     assert_eq!(world.shared::<Team>(entity).ok(), Some(&Team(3)));
     assert!(world.remove::<WithShared<(), Team>>(entity).unwrap());
     world.destroy(entity).unwrap();
-    assert!(world.take::<(Tag,)>(entity).is_err());
+    let dead = world.take::<(Tag,)>(entity).map(drop);
+    assert!(matches!(dead, Err(WorldError::Entity(_))), "{dead:?}");
     world.check().unwrap();
 }
 
@@ -116,7 +124,11 @@ fn who_listens_sees_what_is_taken_in_its_place() {
     assert_eq!(world.take::<(Load,)>(entity).unwrap(), (Load(5),));
     assert_eq!(*seen.lock().unwrap(), [5]);
     // Nothing goes, nothing is told.
-    assert!(world.take::<(Load,)>(entity).is_err());
+    let missing = world.take::<(Load,)>(entity).map(drop);
+    assert!(
+        matches!(missing, Err(WorldError::Missing { .. })),
+        "{missing:?}"
+    );
     assert_eq!(*seen.lock().unwrap(), [5]);
 }
 

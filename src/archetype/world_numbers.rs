@@ -55,3 +55,26 @@ impl WorldNumbers {
             .fetch_and(!bit, Ordering::Release);
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::WORLDS;
+    use crate::world::{Universe, World, WorldError};
+
+    #[test]
+    fn there_is_a_number_for_each_world_and_then_none() {
+        let universe = Arc::new(Universe::new());
+        let numbers = (0..WORLDS).map(|_| universe.add_world().unwrap());
+        assert!(numbers.eq(0..u16::MAX));
+        let refused = World::of(&universe).map(drop).unwrap_err();
+        assert_eq!(refused, WorldError::TooManyWorlds);
+        universe.remove_world(777);
+        let world = World::of(&universe).unwrap();
+        assert_eq!(world.number, 777);
+        assert!(World::of(&universe).is_err());
+        drop(world);
+        assert_eq!(universe.add_world(), Some(777));
+    }
+}

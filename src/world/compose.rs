@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{
-    ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover,
-    SharedId,
+    Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover, SharedId,
 };
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::hashers::ByNumbers;
@@ -287,7 +286,11 @@ impl World {
 
     /// What an archetype would be that is not there.
     fn draft(&self, ids: &[FragmentId]) -> Result<Draft, WorldError> {
-        if self.archetypes.len() >= ARCHETYPES - 1 {
+        #[cfg(test)]
+        let most = self.most_archetypes;
+        #[cfg(not(test))]
+        let most = crate::archetype::ARCHETYPES - 1;
+        if self.archetypes.len() >= most {
             return Err(WorldError::TooManyArchetypes);
         }
         let registry = self.universe.registry();
@@ -392,5 +395,41 @@ impl core::ops::Deref for EdgeRef {
     fn deref(&self) -> &Edge {
         // SAFETY: an archetype keeps its edges, by an `Arc` each, and lets none go in a call that walks one.
         unsafe { &*self.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::With;
+
+    #[test]
+    fn a_composition_too_many_is_refused_whoever_leads_to_it() {
+        let mut world = World::new();
+        let ant = world.create((1_u8,)).unwrap();
+        let bee = world.create((1_u8, 2_u16)).unwrap();
+        world.most_archetypes = 2;
+        let refused = [
+            world.create((3_u32,)).map(drop),
+            world.create_batch([(3_u32,)]).map(drop),
+            world.add(ant, (3_u32,)).map(drop),
+            world.remove::<(u8,)>(bee).map(drop),
+            world.swap::<(u8,), _>(ant, (3_u32,)).map(drop),
+        ];
+        for refused in refused {
+            assert_eq!(refused, Err(WorldError::TooManyArchetypes));
+        }
+        let all = world.matching::<With<u8>>().unwrap();
+        let refused = all.add(|_| (3_u32,)).map(drop);
+        assert_eq!(refused, Err(WorldError::TooManyArchetypes));
+        assert_eq!((world.count(), world.archetype_count()), (2, 2));
+        assert_eq!(world.get::<u8>(ant), Ok(&1));
+        // Those that are there stay.
+        world.add(ant, (4_u16,)).unwrap();
+        assert!(world.remove::<(u16,)>(bee).unwrap());
+        world.check().unwrap();
+        world.most_archetypes += 1;
+        world.add(ant, (3_u32,)).unwrap();
+        world.check().unwrap();
     }
 }

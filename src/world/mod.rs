@@ -195,6 +195,9 @@ pub struct World {
     pub(crate) come: Come,
     /// The place that an entity left last, of those that went one by one.
     left: Place,
+    /// How many archetypes a test lets it have.
+    #[cfg(test)]
+    most_archetypes: usize,
 }
 
 /// A number that no world had before.
@@ -252,6 +255,8 @@ impl World {
             resources: Resources::default(),
             come: Come::default(),
             left: Place::NOWHERE,
+            #[cfg(test)]
+            most_archetypes: crate::archetype::ARCHETYPES - 1,
         })
     }
 

@@ -259,6 +259,8 @@ fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
         |_, _| {},
     ));
     schedule.start_trace();
+    assert!(schedule.take_trace().unwrap().is_empty());
+    schedule.start_trace();
     for on in [true, false, true] {
         schedule.set_enabled("watch", on).unwrap();
         let report = run(&mut schedule, &mut world);
@@ -268,4 +270,5 @@ fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
     assert_eq!(runs, [3, 0]);
     let trace = schedule.take_trace().unwrap();
     assert_eq!(trace.len(), 3 + 3, "runs and flushes");
+    assert!(!trace.is_empty());
 }

@@ -450,6 +450,43 @@ fn a_composite_is_a_group_of_its_name_with_an_order_of_its_own() {
 }
 
 #[test]
+fn a_sequence_has_orders_groups_and_phases_beside_and_may_be_of_one_or_none() {
+    let mut schedule = Schedule::new();
+    let of_none = Composite::new("None", []).in_sequence().before("One");
+    schedule.add_composite(of_none);
+    schedule.add_composite(
+        Composite::new(
+            "Chain",
+            [
+                say("z").group("Early"),
+                say("y").before("w"),
+                say("x").group("Late"),
+                say("w"),
+            ],
+        )
+        .in_sequence(),
+    );
+    let of_one = Composite::new("One", [say("one")]).in_sequence();
+    schedule.add_composite(of_one.before("Chain"));
+    schedule.add(say("between").after("Chain.Early").before("y"));
+    schedule.add(say("late").after("y").before("Chain.Late"));
+    // Whoever is more urgent has to wait all the same.
+    let last = Composite::new("Last", [say("p"), say("q").priority(9)]).in_sequence();
+    schedule.add_composite(last.phase(Phase::FrameEnd));
+    let mut world = world();
+    run(&mut schedule, &mut world);
+    let order = ["one", "z", "between", "y", "late", "x", "w", "p", "q"];
+    assert_eq!(said(&mut world), order);
+
+    let mut schedule = Schedule::new();
+    let against = [say("a"), say("b").before("a")];
+    schedule.add_composite(Composite::new("Loop", against).in_sequence());
+    assert!(schedule.run(&mut world).is_err(), "in no order");
+    let target = Target::new("Loop");
+    assert!(!target.is_optional() && target.optional().is_optional());
+}
+
+#[test]
 fn what_is_not_solved_is_not_explained_and_one_thread_is_a_reason_to_wait() {
     let mut schedule = Schedule::new();
     schedule.add(processor("write A", |_: QueryRun<&mut A>| {}));

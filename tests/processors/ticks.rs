@@ -101,3 +101,16 @@ fn what_a_simulation_and_its_schedule_are_told_is_told_in_one_breath() {
     let runs: Vec<_> = timings.map(|(name, timing)| (name, timing.runs)).collect();
     assert_eq!(runs, [("tick", 1), ("after", 0)]);
 }
+
+#[test]
+fn a_simulation_shows_its_rate_and_its_processors() {
+    let mut simulation = simulation();
+    let Rate::Fixed { step, catch_up } = simulation.rate() else {
+        panic!("{:?}", simulation.rate());
+    };
+    assert_eq!((step, catch_up), (10 * MS, 8));
+    simulation.set_rate(Rate::EveryFrame);
+    assert!(matches!(simulation.rate(), Rate::EveryFrame));
+    assert_eq!(simulation.schedule().len(), 1);
+    assert!(!simulation.schedule().is_empty() && Schedule::new().is_empty());
+}

@@ -307,6 +307,32 @@ fn a_thread_that_fails_ends_the_replay_and_is_the_one_reported() {
 }
 
 #[test]
+fn lanes_that_were_stopped_are_played_again_once_they_are_reset() {
+    // As above, on threads of one's own.
+    let trace = trace([2, 4, 2, 2, 2], "1 + 0\n1 + 1\n0 - 0\n0 - 1\n");
+    let (mut lanes, exchange) = Replay::new(&trace, 0).unwrap().into_lanes();
+    let mut play = |creates_left| -> Vec<_> {
+        exchange.reset();
+        std::thread::scope(|scope| {
+            let lanes = lanes.iter_mut().map(|lane| {
+                let mut player = Failing { creates_left };
+                scope.spawn(move || lane.play(&mut player))
+            });
+            let lanes: Vec<_> = lanes.collect();
+            lanes.into_iter().map(|lane| lane.join().unwrap()).collect()
+        })
+    };
+    for _ in 0..2 {
+        let errors: Vec<_> = play(2).into_iter().map(Result::unwrap_err).collect();
+        assert_eq!(errors[0].fault, ReplayFault::Stopped);
+        assert!(matches!(errors[1].fault, ReplayFault::Full(_)));
+        let consequences = errors.iter().map(ReplayError::is_consequence);
+        assert!(consequences.eq([true, false]));
+        assert!(play(3).into_iter().all(|played| played.is_ok()));
+    }
+}
+
+#[test]
 fn a_maker_of_players_that_panics_ends_the_replay() {
     let (says, hears) = mpsc::channel();
     std::thread::spawn(move || {
@@ -343,6 +369,7 @@ enum Fault {
     AcceptsASecondDestroy,
     ForgetsOne,
     GivesABeyondTheEnd,
+    KnowsNobody,
 }
 
 impl Faulty {
@@ -398,7 +425,7 @@ impl EntityAllocator for Faulty {
     }
 
     fn exists(&self, entity: Entity) -> bool {
-        self.good.exists(entity)
+        self.fault != Fault::KnowsNobody && self.good.exists(entity)
     }
 
     fn locate(&self, entity: Entity) -> Result<Option<Place>, EntityError> {
@@ -435,6 +462,10 @@ fn verification_finds_an_allocator_that_answers_wrongly() {
         ReplayFault::OutOfRange { .. }
     ));
     assert_eq!(
+        fault_of(Fault::KnowsNobody),
+        ReplayFault::NotAlive { entity: first }
+    );
+    assert_eq!(
         fault_of(Fault::KeepsTheDead),
         ReplayFault::StillAlive { entity: first }
     );
@@ -454,6 +485,7 @@ fn a_handle_that_comes_back_to_life_is_found() {
     let entity = Entity::new(3, 5).unwrap();
     shadow.enter(entity).unwrap();
     shadow.leave(entity).unwrap();
+    assert_eq!(shadow.leave(entity), Err(ReplayFault::NotAlive { entity }));
     assert_eq!(
         shadow.enter(entity),
         Err(ReplayFault::HandedOutAgain { entity })

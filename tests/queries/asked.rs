@@ -3,8 +3,9 @@
 use std::sync::Barrier;
 use std::thread;
 
+use megachunk::fragment::{FragmentId, FragmentSet};
 use megachunk::prelude::*;
-use megachunk::query::QueryOnce;
+use megachunk::query::{QueryOnce, Requirements};
 
 struct Height(u32);
 struct Weight(u32);
@@ -238,4 +239,27 @@ fn threads_that_ask_at_once_all_see_all() {
         });
         assert_eq!(seen, [7 + round; THREADS]);
     }
+}
+
+#[test]
+fn requirements_say_what_is_excluded_and_watched() {
+    let world = people();
+    let registry = world.registry();
+    let [height, weight, asleep] = [
+        registry.register::<Height>().unwrap().id(),
+        registry.register::<Weight>().unwrap().id(),
+        registry.register::<Asleep>().unwrap().id(),
+    ];
+    let query = Query::<&Height, (Without<Weight>, Changed<Height>)>::new(&world).unwrap();
+    let asks = query.requirements();
+    assert!(asks.excluded().iter().eq([weight]) && asks.watched().iter().eq([height]));
+
+    let one_of = |ids: &[FragmentId]| ids.iter().copied().collect::<FragmentSet>();
+    let mut own = Requirements::new();
+    assert!(own.watched().is_empty());
+    own.watch_one_of(one_of(&[height]), false);
+    own.watch_one_of(one_of(&[weight, asleep]), true);
+    assert_eq!(own.watched(), &one_of(&[height, weight, asleep]));
+    // One of several is no fragment that must be there.
+    assert!(own.required().is_empty() && own.excluded().is_empty());
 }

@@ -70,10 +70,11 @@ fn signals_go_by_name_or_by_type() {
     let mut by_name: SignalReader = reader(&mut world, named);
     let mut by_type: SignalReader = reader(&mut world, typed);
     let mut signals = world.signals();
+    assert!(signals.is_empty());
     signals.send(named, ant, 1);
     signals.send(other, ant, 2);
     signals.send(typed, ant, Hit(3));
-    assert_eq!(signals.len(), 3);
+    assert_eq!((signals.len(), signals.is_empty()), (3, false));
     drop(signals);
     assert_eq!(numbers(&mut by_name, &mut world, named), [(ant, vec![1])]);
     let delivery = by_type.deliver(&mut world, |entity, received| {

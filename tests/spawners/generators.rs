@@ -17,6 +17,14 @@ const BELOW: [(u64, u64); 7] = [
     (0, 0),
     (u64::MAX, 9_978_962_558_722_257_090),
 ];
+/// Of seed 1.
+const PARTS: [f64; 3] = [0.00582402946874927, 0.8511431308428687, 0.16304116589508477];
+/// Of point 3 of seed 7.
+const IN_DISC: [[f64; 2]; 3] = [
+    [-0.2740455839559348, -0.8573004977533814],
+    [0.32049032286866885, 0.6266529176258717],
+    [0.30414510900966985, 0.26173231266683894],
+];
 /// Of point 3 of seed 7.
 const DIRECTIONS: [[f32; 2]; 3] = [
     [-0.304_482_85, -0.952_517_8],
@@ -59,6 +67,10 @@ fn numbers_below_others_and_directions_never_change_either() {
     let mut random = Random::new(1, 0);
     let below = BELOW.map(|(end, _)| (end, random.next_below(end)));
     assert_eq!(below, BELOW);
+    let mut random = Random::new(1, 0);
+    assert_eq!([(); 3].map(|()| random.next_part()), PARTS);
+    let mut random = Random::new(7, 3);
+    assert_eq!([(); 3].map(|()| random.next_in_disc()), IN_DISC);
     let mut random = Random::new(7, 3);
     let directions = [(); 3].map(|()| random.next_direction());
     assert_eq!(directions, DIRECTIONS);
@@ -147,7 +159,14 @@ fn points_of_a_poisson_disc_keep_their_distance_and_the_rest_is_refused_with_a_n
                 }
             }
         }
-        assert!(park.points(possible + 1, 9).is_err());
+        let refused = park.points(possible + 1, 9).map(drop);
+        let Err(SpawnError::NoRoom {
+            possible: again, ..
+        }) = refused
+        else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(again, possible);
     }
 }
 
@@ -487,5 +506,8 @@ fn a_file_with_too_few_points_is_refused_unless_it_cycles() {
     let empty = PointsFile::parse("points.csv", "x,y\n").unwrap();
     assert!(empty.is_empty());
     assert!(empty.points(0, 0).is_ok());
-    assert!(empty.cycle().points(1, 0).is_err());
+    assert!(matches!(
+        empty.cycle().points(1, 0),
+        Err(SpawnError::NoRoom { possible: 0, .. })
+    ));
 }

@@ -553,3 +553,48 @@ fn a_job_goes_on_after_a_panic_in_a_step() {
     }
     sound(&world);
 }
+
+#[test]
+fn what_is_no_share_of_anything_is_refused_by_name() {
+    let mut world = world();
+    let ant = kind(&world, 0);
+    for given in [-1.0, f64::NAN, f64::INFINITY] {
+        let refused = Spawner::new(3).prototype("ant", &ant, given).map(drop);
+        let Err(SpawnError::Proportion { entry, proportion }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!((&*entry, proportion.to_bits()), ("ant", given.to_bits()));
+    }
+    let nothing = Spawner::new(3).counts();
+    assert!(matches!(nothing, Err(SpawnError::NoEntries)));
+    let nobody = spawner(&world, 3, &[0.0, 0.0]);
+    let refused = [
+        nobody.counts().map(drop),
+        nobody.begin().map(drop),
+        nobody.spawn(&mut world).map(drop),
+    ];
+    for refused in refused {
+        let Err(SpawnError::AllZero { entries }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(entries, ["kind 0".into(), "kind 1".into()]);
+    }
+    let placed = spawner(&world, 3, &[0.0, 1.0]).place(|_: &SpawnPoint| (1_u8,));
+    let refused = placed.spawn(&mut world).map(drop);
+    let Err(SpawnError::Missing { entry, fragment }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(&*fragment, "u8");
+    assert!(entry.starts_with("kind "), "{entry}");
+    assert!(world.is_empty());
+    sound(&world);
+}
+
+#[test]
+fn a_total_that_is_said_later_counts() {
+    let world = world();
+    let spawner = spawner(&world, 10, &[1.0, 1.0]).total(5);
+    assert_eq!(spawner.counts().unwrap(), [3, 2]);
+    let job = spawner.begin().unwrap();
+    assert_eq!((job.total(), job.done()), (5, 0));
+}

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::config_folder::Folder;
 use crate::template_traits::{Gait, OnFoot, Route, Speed, traits};
 use megachunk::prelude::*;
+use megachunk::template::TemplateFault;
 use serde::Deserialize;
 
 /// What `Note` has noted, in the order of the traits.
@@ -107,6 +108,14 @@ fn parents_traits_come_first_and_a_childs_trait_of_the_same_class_takes_their_pl
     assert_eq!(notes(&registry, "eldest"), ["z=z", "a=eldest"]);
     assert_eq!(notes(&registry, "parent"), ["z=z", "a=eldest", "b=b"]);
     assert_eq!(notes(&registry, "child"), ["z=z", "a=child", "b=b", "c=c"]);
+}
+
+#[test]
+fn the_classes_of_a_registry_are_sorted() {
+    let sorted = [
+        "crowd", "feet", "float", "quiet", "run", "steer", "walk", "whale",
+    ];
+    assert!(traits().classes().eq(sorted));
 }
 
 #[test]
@@ -307,9 +316,15 @@ fn a_file_that_another_source_has_is_read_again_when_it_is_loaded() {
     let changes = registry.load_dir(folder.path()).unwrap();
     assert!(changes.added.iter().any(|id| &**id == "c"), "{changes:?}");
     folder.write("a.toml", "id =");
-    assert!(registry.load_file(folder.path().join("a.toml")).is_err());
+    let fault_of = |registry: &mut TemplateRegistry| {
+        let error = registry.load_file(folder.path().join("a.toml"));
+        error.unwrap_err().as_slice()[0].fault.clone()
+    };
+    let fault = fault_of(&mut registry);
+    assert!(matches!(fault, TemplateFault::Syntax { .. }), "{fault}");
     std::fs::remove_file(folder.path().join("a.toml")).unwrap();
-    assert!(registry.load_file(folder.path().join("a.toml")).is_err());
+    let fault = fault_of(&mut registry);
+    assert!(matches!(fault, TemplateFault::Unreadable { .. }), "{fault}");
     assert!(registry.template("c").is_ok(), "all is as before");
 }
 
@@ -437,8 +452,13 @@ fn loading_more_does_not_look_at_what_is_loaded() {
     registry.load_dir(folder.path()).unwrap();
     folder.write("a.toml", "broken");
     registry.load_str("b", "id = 'b'\nparent = 'a'").unwrap();
-    assert!(registry.load_dir(folder.path()).is_err());
-    assert!(registry.refresh().is_err());
+    for errors in [
+        registry.load_dir(folder.path()).unwrap_err(),
+        registry.refresh().unwrap_err(),
+    ] {
+        let fault = &errors.as_slice()[0].fault;
+        assert!(matches!(fault, TemplateFault::Syntax { .. }), "{errors}");
+    }
     folder.write("a.toml", "id = 'a'");
     assert!(registry.refresh().unwrap().is_empty());
     assert_eq!(registry.ids().collect::<Vec<_>>(), ["a", "b"]);

@@ -138,3 +138,34 @@ fn templates_and_errors_go_to_other_threads() {
     goes::<megachunk::template::TemplateErrors>();
     goes::<TraitError>();
 }
+
+#[test]
+fn a_trait_sees_whose_it_is_and_a_template_shows_its_values() {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Whose(String);
+    struct Tells;
+    impl EntityTrait for Tells {
+        fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            let whose = Whose(context.template().into());
+            context.add(whose);
+            Ok(())
+        }
+    }
+    let world = World::new();
+    let ant = TemplateBuilder::new("ant").with(Tells);
+    let queen = ant.child("queen").with(All);
+    let ant = ant.finish_in(world.universe()).unwrap();
+    let queen = queen.finish_in(world.universe()).unwrap();
+    let [whose, speed] = [
+        world.registry().register::<Whose>().unwrap().id(),
+        world.registry().register::<Speed>().unwrap().id(),
+    ];
+    for (template, id) in [(&ant, "ant"), (&queen, "queen")] {
+        let value = template.value(whose).unwrap();
+        assert_eq!(value.value::<Whose>(), Ok(&Whose(id.into())));
+        let prototype = template.prototype();
+        assert!(prototype.has(whose) && prototype.is_of(world.registry()));
+        assert_eq!(&prototype.composition(), template.composition());
+    }
+    assert!(ant.value(speed).is_none() && queen.value(speed).is_some());
+}

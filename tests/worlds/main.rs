@@ -19,6 +19,7 @@ mod features;
 mod going_on;
 mod handed_over;
 mod life;
+mod looked_at;
 mod moves;
 mod names;
 mod plain;

@@ -103,6 +103,8 @@ struct PlainOps {
     is_value: Option<IsValue>,
     /// What changes the entities that a value names, if it can name some.
     map_entities: Option<MapEntities>,
+    /// What tells apart types whose values have as many bytes; 0 if that is not known.
+    shape: u64,
 }
 
 impl PlainOps {
@@ -111,6 +113,7 @@ impl PlainOps {
         type_name: None,
         is_value: None,
         map_entities: None,
+        shape: 0,
     };
 
     const fn of<T: Plain>() -> Self {
@@ -118,6 +121,7 @@ impl PlainOps {
             type_name: Some(type_name::<T>),
             is_value: T::IS_VALUE,
             map_entities: T::MAP_ENTITIES,
+            shape: T::SHAPE,
         }
     }
 }
@@ -353,6 +357,12 @@ impl FragmentInfo {
     #[cfg(not(loom))]
     pub(crate) fn map_entities(&self) -> Option<MapEntities> {
         self.extras.plain.get()?.map_entities
+    }
+
+    /// The [shape](Plain::SHAPE) of the type of its values; 0 if that is not known, or if it is not plain.
+    #[cfg(not(loom))]
+    pub(crate) fn shape(&self) -> u64 {
+        self.extras.plain.get().map_or(0, |plain| plain.shape)
     }
 
     /// Whether it can be switched off and on for each entity.

@@ -55,7 +55,8 @@ pub use kind::{
 pub use plain::{IsValue, MapEntities, Plain};
 #[doc(hidden)]
 pub use plain::{
-    field_names_entities, field_size, field_takes_any_bytes, is_field, is_one_of, map_field,
+    enum_shape, field_names_entities, field_shape, field_size, field_takes_any_bytes, is_field,
+    is_one_of, map_field, struct_shape,
 };
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
@@ -85,5 +86,7 @@ pub(crate) use given::{Given, refused_bundle};
 pub(crate) use lone::Lone;
 #[cfg(not(loom))]
 pub(crate) use pile::Pile;
+#[cfg(not(loom))]
+pub(crate) use plain::are_others;
 #[cfg(not(loom))]
 pub(crate) use state::{StateForm, StateValue};

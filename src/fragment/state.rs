@@ -9,7 +9,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::error::Error;
 
 use crate::entity::EntityMap;
-use crate::fragment::{FragmentError, FragmentRegistry, Plain};
+use crate::fragment::{FragmentError, FragmentRegistry, Plain, are_others};
 
 /// A value of a type that is not named.
 pub(crate) type StateValue = Box<dyn Any + Send + Sync>;
@@ -49,6 +49,9 @@ pub(crate) struct StateForm {
     name: Box<str>,
     of: TypeId,
     type_name: &'static str,
+    /// Bytes of a value, and the shape of a plain type. 0: not known.
+    size: usize,
+    shape: u64,
     write: Box<Write>,
     read: Box<Read>,
 }
@@ -83,8 +86,25 @@ impl StateForm {
         }
     }
 
-    /// The value of some bytes, which names the entities that are meant, or why there is none.
-    pub(crate) fn read(&self, bytes: &[u8], entities: &EntityMap) -> Result<StateValue, String> {
+    /// The [shape](Plain::SHAPE) of the type; 0 if that is not known.
+    pub(crate) fn shape(&self) -> u64 {
+        self.shape
+    }
+
+    /// The value of some bytes, written when the type had this shape, which names the entities that are meant, or why there
+    /// is none.
+    pub(crate) fn read(
+        &self,
+        bytes: &[u8],
+        shape: u64,
+        entities: &EntityMap,
+    ) -> Result<StateValue, String> {
+        // Of another size that is said.
+        if bytes.len() == self.size && are_others(shape, self.shape) {
+            let reason =
+                "its fields are others than when it was saved, though its size is the same";
+            return Err(reason.into());
+        }
         (self.read)(bytes, entities).map_err(|reason| reason.to_string())
     }
 }
@@ -150,7 +170,7 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::StateNameTaken`]; [`FragmentError::NamedOtherwise`] if the type was given another name before.
     pub fn register_state_as<T: Plain>(&self, name: &str) -> Result<(), FragmentError> {
-        self.register_state_with(name, write_plain::<T>, read_plain::<T>)
+        self.add_state(name, T::SHAPE, write_plain::<T>, read_plain::<T>)
     }
 
     /// Registers a type that is more than its bytes (a list, a map, a text) as [part of a world's
@@ -217,11 +237,28 @@ impl FragmentRegistry {
         W: StateWritten,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
+        self.add_state(name, 0, write, read)
+    }
+
+    fn add_state<T, W, E>(
+        &self,
+        name: &str,
+        shape: u64,
+        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<(), FragmentError>
+    where
+        T: Send + Sync + 'static,
+        W: StateWritten,
+        E: Into<Reason>,
+    {
         let of = TypeId::of::<T>();
         let form = || StateForm {
             name: name.into(),
             of,
             type_name: type_name::<T>(),
+            size: size_of::<T>(),
+            shape,
             write: Box::new(move |value, bytes| match value.downcast_ref() {
                 Some(value) => write(value, bytes).into_result(),
                 None => unreachable!("a value is written as what it is"),

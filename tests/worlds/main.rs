@@ -14,6 +14,7 @@ mod chunk_fragments;
 mod compacted;
 mod determinism;
 mod dynamic;
+mod evolved;
 mod far_rows;
 mod features;
 mod going_on;

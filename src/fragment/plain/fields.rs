@@ -18,6 +18,11 @@ use crate::fragment::Plain;
 /// because a snapshot remembers the number of each. Of a type with parameters each type is named
 /// that is to be plain: `plain!(Id<Ant> { number, of })`.
 ///
+/// A snapshot remembers, too, what the fields are called, in their order, and what types they have ([`Plain::SHAPE`]), and of
+/// an enum the names and numbers of its variants. Where one of these is another, the values of an older one are refused,
+/// even if they have as many bytes: [`load`](crate::world::World::load#types-whose-fields-have-changed) says what can be
+/// done. What the type itself is called does not count.
+///
 /// ```
 /// use megachunk::prelude::*;
 ///
@@ -146,6 +151,10 @@ macro_rules! plain {
             unsafe impl $crate::fragment::Plain for __Plain {
                 const IS_VALUE: $crate::fragment::__core::option::Option<$crate::fragment::IsValue> =
                     $crate::fragment::__core::option::Option::Some(__is_value);
+                const SHAPE: $crate::fragment::__core::primitive::u64 = $crate::fragment::enum_shape(
+                    &[$($crate::fragment::__core::stringify!($variant)),+],
+                    __VALUES,
+                );
             }
         };
     };
@@ -221,6 +230,12 @@ macro_rules! plain {
                     } else {
                         $crate::fragment::__core::option::Option::None
                     };
+                const SHAPE: $crate::fragment::__core::primitive::u64 = $crate::fragment::struct_shape(&[
+                    $($crate::fragment::field_shape(
+                        $crate::fragment::__core::stringify!($field),
+                        |__plain: &__Plain| &raw const __plain.$field,
+                    )),*
+                ]);
             }
         };
     };

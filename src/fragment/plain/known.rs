@@ -7,13 +7,16 @@ use core::num::{
 };
 
 use crate::entity::{Entity, EntityMap};
+use crate::fragment::plain::shape::{of_array, of_name};
 use crate::fragment::{Fragment, IsValue, MapEntities, Plain};
 
 macro_rules! numbers {
     ($($number:ty)*) => {
         $(
             // SAFETY: a number has no padding, and every bit pattern is one.
-            unsafe impl Plain for $number {}
+            unsafe impl Plain for $number {
+                const SHAPE: u64 = of_name(stringify!($number));
+            }
         )*
     };
 }
@@ -26,9 +29,12 @@ macro_rules! not_zero {
             // SAFETY: a number, of which zero alone is none.
             unsafe impl Plain for $number {
                 const IS_VALUE: Option<IsValue> = Some(|bytes| bytes.iter().any(|&byte| byte != 0));
+                const SHAPE: u64 = of_name(stringify!($number));
             }
             // SAFETY: zero is `None`, all else a number.
-            unsafe impl Plain for Option<$number> {}
+            unsafe impl Plain for Option<$number> {
+                const SHAPE: u64 = of_name(concat!("Option<", stringify!($number), ">"));
+            }
         )*
     };
 }
@@ -37,13 +43,22 @@ not_zero!(NonZeroU8 NonZeroU16 NonZeroU32 NonZeroU64 NonZeroU128 NonZeroUsize);
 not_zero!(NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize);
 
 // SAFETY: there is one value, without bytes.
-unsafe impl Plain for () {}
+unsafe impl Plain for () {
+    const SHAPE: u64 = of_name("()");
+}
 // SAFETY: there is one value, without bytes.
-unsafe impl<T: ?Sized> Plain for PhantomData<T> where Self: Fragment {}
+unsafe impl<T: ?Sized> Plain for PhantomData<T>
+where
+    Self: Fragment,
+{
+    // Of which type it is is no matter: there are no values of that.
+    const SHAPE: u64 = of_name("PhantomData");
+}
 
 // SAFETY: one byte, 0 or 1.
 unsafe impl Plain for bool {
     const IS_VALUE: Option<IsValue> = Some(|bytes| matches!(bytes, [0 | 1]));
+    const SHAPE: u64 = of_name("bool");
 }
 
 // SAFETY: a number without padding, of which some are no characters.
@@ -52,6 +67,7 @@ unsafe impl Plain for char {
         &[a, b, c, d] => char::from_u32(u32::from_ne_bytes([a, b, c, d])).is_some(),
         _ => false,
     });
+    const SHAPE: u64 = of_name("char");
 }
 
 // SAFETY: two numbers without padding, `repr(C)`, of which the second, the version, is odd. What is written is one.
@@ -64,6 +80,8 @@ unsafe impl Plain for Entity {
         bytes[..4].copy_from_slice(&index);
         bytes[4..].copy_from_slice(&version);
     });
+
+    const SHAPE: u64 = of_name("Entity");
 }
 
 /// The entity that bytes are, as this machine has them.
@@ -87,6 +105,8 @@ unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
         Some(_) if N > 0 => Some(map_each::<T>),
         _ => None,
     };
+
+    const SHAPE: u64 = of_array::<T>(N);
 }
 
 /// Whether bytes are values of `T`, one behind the other.

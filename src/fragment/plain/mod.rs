@@ -3,6 +3,7 @@
 mod apply;
 mod fields;
 mod known;
+mod shape;
 
 use crate::entity::EntityMap;
 use crate::fragment::Fragment;
@@ -11,6 +12,10 @@ use crate::fragment::Fragment;
 pub use fields::{
     field_names_entities, field_size, field_takes_any_bytes, is_field, is_one_of, map_field,
 };
+#[cfg(not(loom))]
+pub(crate) use shape::are_others;
+#[doc(hidden)]
+pub use shape::{enum_shape, field_shape, struct_shape};
 
 /// Says of some bytes whether they are a value: as many as a value has, at any alignment.
 pub type IsValue = fn(bytes: &[u8]) -> bool;
@@ -103,4 +108,36 @@ pub unsafe trait Plain: Fragment + Copy {
     /// }
     /// ```
     const MAP_ENTITIES: Option<MapEntities> = None;
+
+    /// A number that tells apart types whose values have as many bytes: a [snapshot](crate::world::World::save) remembers
+    /// it, and values of another shape are [refused](crate::world::SnapshotError::Layout) when it is loaded. 0 if none is
+    /// known, which is taken for any.
+    ///
+    /// [`plain!`](crate::plain) computes it of the names of the fields, in their order, and the shapes of their types (of an
+    /// enum: the names and values of its variants), unless that of a field is not known. So fields that change places,
+    /// that have other names, or whose types are others of the same size make another shape. What the type itself is called
+    /// does not.
+    ///
+    /// Who implements the trait by hand may choose any number, and another one whenever the bytes come to mean something
+    /// else.
+    ///
+    /// ```
+    /// use megachunk::fragment::Plain;
+    ///
+    /// mod before {
+    ///     #[derive(Clone, Copy)]
+    ///     #[repr(C)]
+    ///     pub struct Health { now: u32, most: u32 }
+    ///     megachunk::plain!(Health { now, most });
+    /// }
+    ///
+    /// #[derive(Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Vigour { most: u32, now: u32 }
+    /// megachunk::plain!(Vigour { most, now });
+    ///
+    /// assert_ne!(Vigour::SHAPE, before::Health::SHAPE);
+    /// assert_ne!(f32::SHAPE, u32::SHAPE);
+    /// ```
+    const SHAPE: u64 = 0;
 }

@@ -118,7 +118,9 @@ pub enum SnapshotError {
         /// What is wrong with them.
         reason: Box<str>,
     },
-    /// Fragments' values had another size or alignment when the snapshot was made.
+    /// Fragments' values had another size or alignment when the snapshot was made, or other
+    /// [fields](crate::fragment::Plain::SHAPE): [what can be
+    /// done](crate::world::World::load#types-whose-fields-have-changed).
     #[error("{}", listed(fragments, "; "))]
     Layout {
         /// All of them, one at least.
@@ -188,7 +190,8 @@ pub enum SnapshotError {
     World(#[from] WorldError),
 }
 
-/// A fragment whose values had another size or alignment when a snapshot was made.
+/// A fragment whose values had another size or alignment when a snapshot was made. If both are the same, it had other
+/// fields: other names or types of them, or another order; of an enum, other variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedLayout {
     /// The fragment's name.
@@ -212,6 +215,12 @@ impl fmt::Display for ChangedLayout {
             size,
             align,
         } = self;
+        if (*saved_size, *saved_align) == (*size as u64, *align as u64) {
+            return write!(
+                f,
+                "the fields of {name} are others than in the snapshot, though its size is the same"
+            );
+        }
         write!(
             f,
             "{name} had {saved_size} bytes aligned to {saved_align} when it was saved, and has {size} aligned to \

@@ -14,8 +14,8 @@
 //!                ⌈len / 64⌉ × 8     bits, if it can be switched off
 //!                size               the chunk's value, if it is a chunk fragment
 //! directory  checksum of the versions 8
-//!            fragments 4; of each: role 1, some entity has it 1, can be switched off 1, alignment 4, size 8, length
-//!              of the name 4, name
+//!            fragments 4; of each: role 1, some entity has it 1, can be switched off 1, alignment 4, size 8, shape 8
+//!              (`Plain::SHAPE`, 0: not known), length of the name 4, name
 //!            worlds 4; of each: chunk size for new archetypes 4, whether chunks grow 1
 //!            what chunks begin with 4; of each: chunk fragment 4, value
 //!            shared values 4; of each: fragment 4, value
@@ -24,14 +24,15 @@
 //!              each chunk: len 4, length 4, place in the list of the chunks with room that have the same shared
 //!              values 4 (`FULL_CHUNK`: it has none), for each shared fragment the number of the value 4,
 //!              checksum 8. Lengths of chunks are in 16 KiB.
-//!            resources 4; of each, by name: the name of its type, length 8, bytes as the type has written them
+//!            resources 4; of each, by name: the name of its type, shape 8, length 8, bytes as the type has written them
 //!            names of entities 4; of each, in their order: name, entities 4, of each: handle 8
 //!            time 8
 //!            signals that wait for their time 4; of each, in the order in which they arrive: time 8, handle 8, whether
-//!              it has a name 1, name, the name of the type that it carries, length 8, bytes
+//!              it has a name 1, name, the name of the type that it carries, shape 8, length 8, bytes
 //! ```
 //!
-//! What stands behind the archetypes has names as length 8, text. Format 3 had nothing behind the archetypes.
+//! What stands behind the archetypes has names as length 8, text. Format 4 had no shapes, format 3 had nothing behind the
+//! archetypes either.
 //!
 //! All that decides where a new entity comes to lie stands there, so that a world which is loaded goes on as the saved
 //! one: archetypes that no entity has and chunks without entities too, and which chunk is filled before which.
@@ -43,9 +44,13 @@ use crate::world::snapshot::checksum::Checksum;
 /// How a snapshot begins.
 pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
 /// The format that is written.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 /// The oldest that is read: the first with all that decides where a new entity comes to lie.
 const OLDEST: u32 = 3;
+/// The first with what a world has besides its entities.
+const WITH_BESIDES: u32 = 4;
+/// The first with the shapes of types.
+const WITH_SHAPES: u32 = 5;
 /// Instead of a place in the list of chunks with room: it is full.
 pub(super) const FULL_CHUNK: u32 = u32::MAX;
 /// Instead of a number of slots: their versions were left out.
@@ -56,8 +61,8 @@ const BYTE_ORDER: u32 = 0x0102_0304;
 /// The first bytes of a file: where the rest is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Behind archetypes stands what a world has besides.
-    pub(super) has_besides: bool,
+    /// The format of the rest.
+    pub(super) format: u32,
     /// Bytes of the whole file.
     pub(super) bytes: u64,
     /// Where the directory begins, and how many bytes it has: it is the last part.
@@ -71,13 +76,22 @@ impl Header {
     /// Bytes of a header.
     pub(super) const BYTES: usize = 64;
 
+    /// Whether behind archetypes stands what a world has besides.
+    pub(super) fn has_besides(self) -> bool {
+        self.format >= WITH_BESIDES
+    }
+
+    /// Whether the shapes of types are told.
+    pub(super) fn has_shapes(self) -> bool {
+        self.format >= WITH_SHAPES
+    }
+
     /// The header's bytes: magic, format, byte order, length, directory, its length, its checksum, slots, and
     /// the checksum of all that.
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = Vec::with_capacity(Self::BYTES);
         bytes.extend(MAGIC);
-        let format = if self.has_besides { FORMAT } else { OLDEST };
-        bytes.extend(format.to_le_bytes());
+        bytes.extend(self.format.to_le_bytes());
         bytes.extend(BYTE_ORDER.to_ne_bytes());
         for number in [
             self.bytes,
@@ -121,7 +135,7 @@ impl Header {
         }
         let mut number = || reader.u64("the header");
         let header = Self {
-            has_besides: format > OLDEST,
+            format,
             bytes: number()?,
             directory: number()?,
             directory_checksum: {

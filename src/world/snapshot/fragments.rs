@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::entity::EntityMap;
 use crate::fragment::{
-    FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities,
+    FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities, are_others,
 };
 use crate::world::snapshot::format::{Reader, kind_of_byte};
 use crate::world::snapshot::options::{Purpose, readable};
@@ -62,6 +62,7 @@ impl SavedFragment {
 /// Reads the fragments of a file, and finds them among those that are registered.
 pub(super) fn read_fragments(
     reader: &mut Reader<'_>,
+    has_shapes: bool,
     registry: &FragmentRegistry,
 ) -> Result<Vec<SavedFragment>, SnapshotError> {
     let mut fragments: Vec<SavedFragment> = Vec::new();
@@ -81,7 +82,7 @@ pub(super) fn read_fragments(
         return Err(too_many);
     }
     for _ in 0..count {
-        let fragment = match read_fragment(reader, &known) {
+        let fragment = match read_fragment(reader, has_shapes, &known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { name, kind, .. }) => {
                 let roles = FragmentKind::ALL.into_iter();
@@ -123,11 +124,14 @@ struct Told {
     enableable: bool,
     align: u64,
     size: u64,
+    /// 0: not known.
+    shape: u64,
 }
 
 /// Reads a fragment, and finds it among those that are registered. One that no entity has need not be there.
 fn read_fragment(
     reader: &mut Reader<'_>,
+    has_shapes: bool,
     known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
 ) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
@@ -138,6 +142,10 @@ fn read_fragment(
     let enableable = yes_or_no(reader)?;
     let align = u64::from(reader.u32(EARLY)?);
     let size = reader.u64(EARLY)?;
+    let shape = match has_shapes {
+        true => reader.u64(EARLY)?,
+        false => 0,
+    };
     let length = reader.u32(EARLY)? as usize;
     // A copy: bytes of the file may be no text any more when they are looked at again.
     let name = String::from_utf8(reader.take(length, EARLY)?.to_vec())
@@ -152,6 +160,7 @@ fn read_fragment(
         enableable,
         align,
         size,
+        shape,
     };
     match find_fragment(&told, known) {
         Ok(info) => Ok(SavedFragment {
@@ -200,7 +209,8 @@ fn find_fragment<'r>(
         }
     };
     let (size, align) = (info.layout().size(), info.layout().align());
-    if (told.size, told.align) != (size as u64, align as u64) {
+    let fits = (told.size, told.align) == (size as u64, align as u64);
+    if !fits || are_others(told.shape, info.shape()) {
         let changed = ChangedLayout {
             name,
             saved_size: told.size,

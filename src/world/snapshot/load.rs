@@ -20,9 +20,9 @@ use crate::world::{World, WorldError};
 
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
-    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments; so are the
-    /// types of its resources and of what its delayed signals carry, as [part of the
-    /// state](crate::fragment::FragmentRegistry::register_state).
+    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with the
+    /// same [fields](crate::fragment::Plain::SHAPE) where these are known; so are the types of its resources and of what its
+    /// delayed signals carry, as [part of the state](crate::fragment::FragmentRegistry::register_state).
     /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from which
     /// [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
     ///
@@ -42,44 +42,78 @@ impl World {
     /// # Types that were renamed
     ///
     /// A type's fragment is known by the name that it was
-    /// [given](crate::fragment::FragmentRegistry::register_plain_as): give one to whatever is
-    /// saved, and it may be renamed. Else it is known by [`type_name`](core::any::type_name), with
-    /// the path: a file does not know a type that was renamed, or moved to another module, then,
-    /// unless the type, which must have one role, is given what it was called before as its name. Two types that are now one,
-    /// or one whose values are others, need more: the old name can be
-    /// [defined](crate::fragment::FragmentRegistry::define_plain), with the layout that it had, and
-    /// what is loaded under it be turned into the type as it is now. That is for fragments and tags.
+    /// [given](crate::fragment::FragmentRegistry::register_plain_as): give one to whatever is saved, of every role, and it
+    /// may be renamed. (To types of the state, too: [`register_state_as`](crate::fragment::FragmentRegistry::register_state_as).)
+    /// Else it is known by [`type_name`](core::any::type_name), with the path: a file does not know a type that was renamed,
+    /// or moved to another module, then, unless the type, which must have one role, is given what it was called before as
+    /// its name. Nor does the standard library promise that another compiler writes that name alike: it is for programs
+    /// whose files need not last.
+    ///
+    /// # Types whose fields have changed
+    ///
+    /// A field that comes, goes, or gets another name, type or place, and a variant of an enum that does, make another type
+    /// of it: its values in older files are [refused](SnapshotError::Layout), also if they have as many bytes. So the new
+    /// one gets a name that no file has, and the old one stays, where only loading knows it, under the name that files
+    /// have. When a world has come, values go from one to the other. This works of types that were given a name, and of those
+    /// that files know by their path, which is given here as a name to the old one:
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use core::alloc::Layout;
     ///
-    /// # mod old {
-    /// #     #[derive(Clone, Copy)]
-    /// #     pub(super) struct Health(pub(super) u32);
-    /// #     megachunk::plain!(Health { 0 });
-    /// # }
-    /// # let mut world = World::new();
-    /// # world.registry().register_plain::<old::Health>()?;
-    /// # world.create((old::Health(7),))?;
-    /// # let saved = world.to_snapshot(&Default::default()).unwrap();
-    /// # let old_name = core::any::type_name::<old::Health>();
-    /// struct Health(u32);
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// #[repr(C)]
+    /// struct Health { now: u32, most: u32 }
+    /// megachunk::plain!(Health { now, most });
     ///
-    /// let universe = Universe::new();
-    /// // As in `let old_name = "game::old::Health";`
-    /// let old = universe.registry().define_plain(old_name, Layout::new::<u32>())?.id();
-    /// let mut world = World::from_snapshot(&saved, universe).unwrap();
-    /// let all: Vec<Entity> = world.query::<Entity, ()>()?.iter().collect();
-    /// for entity in all {
-    ///     let Ok(value) = world.get_dynamic(entity, old) else { continue };
-    ///     let health = Health(value.plain::<u32>()?[0]);
-    ///     world.add(entity, (health,))?;
-    ///     world.remove_dynamic(entity, &[old])?;
+    /// /// What files of version 1 have: `Health` was this, in the same place.
+    /// mod v1 {
+    ///     #[derive(Clone, Copy)]
+    ///     #[repr(C)]
+    ///     pub struct Health { pub now: u32 }
+    ///     megachunk::plain!(Health { now });
     /// }
-    /// assert_eq!(world.query::<&Health, ()>()?.iter().next().unwrap().0, 7);
+    ///
+    /// /// What every universe of the program gets, whether or not it loads.
+    /// fn register(universe: &Universe) -> Result<(), WorldError> {
+    ///     universe.registry().register_plain_as::<Health>("health.2")?;
+    ///     // As in `let path = "game::Health";`: the old type had no other name, and the new one has its path.
+    ///     let path = std::any::type_name::<Health>();
+    ///     universe.registry().register_plain_as::<v1::Health>(path)?;
+    ///     Ok(())
+    /// }
+    ///
+    /// /// Does nothing to a world that has come from a new file.
+    /// fn migrate(world: &mut World) -> Result<(), WorldError> {
+    ///     let mut all = world.query::<(Entity, &v1::Health), ()>()?;
+    ///     let old: Vec<(Entity, v1::Health)> = all.iter().map(|(entity, old)| (entity, *old)).collect();
+    ///     for (entity, old) in old {
+    ///         world.remove::<(v1::Health,)>(entity)?;
+    ///         world.add(entity, (Health { now: old.now, most: 100 },))?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_plain_as::<v1::Health>(std::any::type_name::<Health>())?;
+    /// # let ant = then.create((v1::Health { now: 7 },))?;
+    /// # let file = then.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// register(&universe)?;
+    /// let mut world = World::from_snapshot(&file, universe)?;
+    /// migrate(&mut world)?;
+    /// assert_eq!(world.get::<Health>(ant)?, &Health { now: 7, most: 100 });
+    ///
+    /// let file = world.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// register(&universe)?;
+    /// assert_eq!(World::from_snapshot(&file, universe)?.get::<Health>(ant)?.now, 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// So it is with chunk fragments and shared ones, and with resources, of which one is taken out and the other put in. Who
+    /// does not have the old type, as a tool, [defines](crate::fragment::FragmentRegistry::define_plain) a fragment (or a
+    /// tag) by the old name with the layout that [`Unregistered`](SnapshotError::Unregistered) tells. A name is one
+    /// fragment's: no type may be called so here, neither by a name that it was given, nor by its path.
     ///
     /// # Errors
     /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.

@@ -89,12 +89,12 @@ impl<'f> Saved<'f> {
             handles: Vec::new(),
             entities: None,
         };
-        saved.fragments = read_fragments(&mut reader, registry)?;
+        saved.fragments = read_fragments(&mut reader, header.has_shapes(), registry)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
             let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
-            if header.has_besides {
-                world.besides = SavedBesides::read(&mut reader)?;
+            if header.has_besides() {
+                world.besides = SavedBesides::read(&mut reader, header.has_shapes())?;
             }
             saved.worlds.push(world);
         }
@@ -515,6 +515,7 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Option<Vec<u32
 mod tests {
     use super::*;
     use crate::archetype::Universe;
+    use crate::fragment::Plain;
     use crate::world::World;
     use crate::world::snapshot::SnapshotOptions;
     use crate::world::snapshot::checksum::Checksum;
@@ -570,31 +571,42 @@ mod tests {
     const NOTHING: usize = 4 + 4 + 8 + 4;
 
     #[test]
-    fn a_file_of_the_format_before_is_read() {
+    fn a_file_of_a_format_before_is_read() {
         let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
         for number in 0..3_u32 {
             world.create((number,)).unwrap();
         }
         let mut file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
         let mut header = Header::read(&file).unwrap();
-        file.truncate(file.len() - NOTHING);
-        header.bytes -= NOTHING as u64;
-        header.has_besides = false;
-        let before = sealed(file, header);
-        assert_eq!(before[8], 3);
-        let loaded = World::from_snapshot(&before, universe()).unwrap();
-        assert_eq!(loaded.state_hash(), world.state_hash());
-        let mut without = before.clone();
-        without[8] = 4;
-        let header = Header {
-            has_besides: true,
-            ..header
+        // Behind the checksum of the versions, how many fragments there are, and what is told of one before its shape.
+        let shape = header.directory as usize + 8 + 4 + 3 + 4 + 8;
+        assert_eq!(file[shape..shape + 8], u32::SHAPE.to_le_bytes());
+        file.drain(shape..shape + 8);
+        header.bytes -= 8;
+        let told = |format, file: &[u8], header: Header| {
+            let bytes = file.len() as u64;
+            let file = sealed(
+                file.to_vec(),
+                Header {
+                    format,
+                    bytes,
+                    ..header
+                },
+            );
+            assert_eq!(file[8], format as u8);
+            World::from_snapshot(&file, universe()).map(|world| world.state_hash())
         };
-        let refused = World::from_snapshot(&sealed(without, header), universe()).unwrap_err();
-        assert!(
-            refused.to_string().ends_with("the directory ends early"),
-            "{refused}"
-        );
+        let expected = Ok(world.state_hash());
+        assert_eq!(told(4, &file, header), expected);
+        let without = &file[..file.len() - NOTHING];
+        assert_eq!(told(3, without, header), expected);
+        for (format, file) in [(5, &*file), (4, without)] {
+            let refused = told(format, file, header).unwrap_err();
+            assert!(
+                matches!(refused, SnapshotError::Damaged { .. }),
+                "{refused}"
+            );
+        }
     }
 
     /// A file of one chunk with other bytes in it; all checksums are right.
@@ -649,10 +661,11 @@ mod tests {
         file.extend(Checksum::of(&[]).to_le_bytes());
         file.extend(count.to_le_bytes());
         for name in (0..count).map(name) {
-            // Role, needed, enableable; alignment, size.
+            // Role, needed, enableable; alignment, size, shape.
             file.extend([0; 3]);
             file.extend(1_u32.to_le_bytes());
             file.extend(1_u64.to_le_bytes());
+            file.extend(0_u64.to_le_bytes());
             file.extend((name.len() as u32).to_le_bytes());
             file.extend(name.bytes());
         }

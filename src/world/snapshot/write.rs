@@ -9,7 +9,7 @@ use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
 use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
-use crate::world::snapshot::format::{FULL_CHUNK, Header, kind_byte};
+use crate::world::snapshot::format::{FORMAT, FULL_CHUNK, Header, kind_byte};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::saved_worlds::SavedWorlds;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
@@ -114,7 +114,7 @@ impl<'w> Snapshot<'w> {
         }
         out.write_all(&directory)?;
         let header = Header {
-            has_besides: true,
+            format: FORMAT,
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
@@ -134,6 +134,7 @@ impl<'w> Snapshot<'w> {
             directory.push(self.enableable.contains(info.id()).into());
             number(directory, info.layout().align());
             directory.extend((info.layout().size() as u64).to_le_bytes());
+            directory.extend(info.shape().to_le_bytes());
             number(directory, info.name().len());
             directory.extend(info.name().as_bytes());
         }

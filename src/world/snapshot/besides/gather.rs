@@ -22,9 +22,10 @@ pub(in crate::world::snapshot) struct Besides<'w> {
     signals: Vec<(ToldSignal<'w>, Written<'w>)>,
 }
 
-/// The bytes of a value, and what its type is called.
+/// The bytes of a value, and what its type is called, and is made of.
 pub(in crate::world::snapshot) struct Written<'w> {
     pub(in crate::world::snapshot) name: &'w str,
+    shape: u64,
     pub(in crate::world::snapshot) bytes: Vec<u8>,
 }
 
@@ -33,6 +34,7 @@ impl<'w> Written<'w> {
         match form.write(value) {
             Ok(bytes) => Ok(Self {
                 name: form.name(),
+                shape: form.shape(),
                 bytes,
             }),
             Err(reason) => Err(SnapshotError::StateNotWritten {
@@ -138,6 +140,7 @@ fn bytes(directory: &mut Vec<u8>, bytes: &[u8]) {
 
 fn value(directory: &mut Vec<u8>, written: &Written<'_>) {
     text(directory, written.name);
+    directory.extend(written.shape.to_le_bytes());
     bytes(directory, &written.bytes);
 }
 

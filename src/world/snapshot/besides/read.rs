@@ -28,6 +28,8 @@ pub(in crate::world::snapshot) struct SavedBesides<'f> {
 struct SavedValue<'f> {
     /// What the type is called.
     name: Box<str>,
+    /// That of the type when it was saved; 0: not known.
+    shape: u64,
     bytes: &'f [u8],
     /// Where they begin in the file.
     at: u64,
@@ -51,11 +53,14 @@ struct SavedSignal<'f> {
 }
 
 impl<'f> SavedBesides<'f> {
-    pub(in crate::world::snapshot) fn read(reader: &mut Reader<'f>) -> Result<Self, SnapshotError> {
+    pub(in crate::world::snapshot) fn read(
+        reader: &mut Reader<'f>,
+        has_shapes: bool,
+    ) -> Result<Self, SnapshotError> {
         let mut saved = Self::default();
         for _ in 0..reader.u32(EARLY)? {
             let begin = reader.clone();
-            let resource = SavedValue::read(reader)?;
+            let resource = SavedValue::read(reader, has_shapes)?;
             if (saved.resources.last()).is_some_and(|last| last.name >= resource.name) {
                 return Err(begin.damaged("resources are in no order, or one stands there twice"));
             }
@@ -89,7 +94,7 @@ impl<'f> SavedBesides<'f> {
                 true => Some(text(reader)?),
                 false => None,
             };
-            let carries = SavedValue::read(reader)?;
+            let carries = SavedValue::read(reader, has_shapes)?;
             saved.signals.push(SavedSignal {
                 time,
                 entity,
@@ -173,11 +178,20 @@ impl SavedSignal<'_> {
 }
 
 impl<'f> SavedValue<'f> {
-    fn read(reader: &mut Reader<'f>) -> Result<Self, SnapshotError> {
+    fn read(reader: &mut Reader<'f>, has_shapes: bool) -> Result<Self, SnapshotError> {
         let name = text(reader)?;
+        let shape = match has_shapes {
+            true => reader.u64(EARLY)?,
+            false => 0,
+        };
         let bytes = bytes(reader)?;
         let at = reader.at() - bytes.len() as u64;
-        Ok(Self { name, bytes, at })
+        Ok(Self {
+            name,
+            shape,
+            bytes,
+            at,
+        })
     }
 
     /// The value, and how others of its type are had.
@@ -191,7 +205,7 @@ impl<'f> SavedValue<'f> {
         };
         // A copy: somebody may change the file.
         let bytes = self.bytes.to_vec();
-        match form.read(&bytes, entities) {
+        match form.read(&bytes, self.shape, entities) {
             Ok(value) => Ok((form, value)),
             Err(reason) => Err(SnapshotError::StateNotRead {
                 name: self.name.clone(),

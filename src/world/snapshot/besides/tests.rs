@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use crate::archetype::Universe;
 use crate::entity::Entity;
+use crate::fragment::Plain;
 use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::SnapshotOptions;
 use crate::world::snapshot::besides::read::EARLY;
 use crate::world::snapshot::checksum::Checksum;
-use crate::world::snapshot::format::Header;
+use crate::world::snapshot::format::{FORMAT, Header};
 
 fn universe() -> Universe {
     let universe = Universe::ordered();
@@ -49,6 +50,7 @@ impl Tail<'_> {
         count(&mut bytes, self.resources.len());
         for (name, value) in &self.resources {
             text(&mut bytes, name.as_bytes());
+            bytes.extend(0_u64.to_le_bytes());
             text(&mut bytes, value);
         }
         count(&mut bytes, self.names.len());
@@ -67,6 +69,7 @@ impl Tail<'_> {
             bytes.push(named);
             text(&mut bytes, name.as_bytes());
             text(&mut bytes, b"number");
+            bytes.extend(u32::SHAPE.to_le_bytes());
             text(&mut bytes, &7_u32.to_ne_bytes());
         }
         bytes
@@ -89,7 +92,7 @@ fn with(file: &[u8], tail: &[u8]) -> Vec<u8> {
     let versions = u64::from_le_bytes(file[48..56].try_into().unwrap());
     whole.extend(tail);
     let header = Header {
-        has_besides: true,
+        format: FORMAT,
         bytes: whole.len() as u64,
         directory: begin,
         directory_checksum: Checksum::of(&whole[begin as usize..]),

@@ -53,13 +53,14 @@ megachunk::plain!(
 #[derive(Debug, PartialEq)]
 struct Goals(Vec<u16>);
 
-/// What both programs agree on: the names and layouts of fragments, and what else is part of the state.
+/// What both programs agree on: the names and layouts of fragments, and what else is part of the state. All have names of
+/// their own: types may be renamed, and built by another compiler, and old files are known.
 fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
-    registry.register_plain::<Position>()?;
-    registry.register_plain::<Follows>()?;
-    registry.register_plain_shared::<Team>()?;
+    registry.register_plain_as::<Position>("position")?;
+    registry.register_plain_as::<Follows>("follows")?;
+    registry.register_plain_shared_as::<Team>("team")?;
     // Teams are what delayed signals carry, too.
-    registry.register_state::<Team>()?;
+    registry.register_state_as::<Team>("team")?;
     registry.register_state_with("goals", write_goals, read_goals)
 }
 
@@ -108,6 +109,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     world.advance_time(half_time / 2);
 
     let path = std::env::temp_dir().join(format!("megachunk-example-{}.world", std::process::id()));
+    assert!(world.unnamed(&SnapshotOptions::new())?.is_empty());
     world.save(&path)?;
     let hash = world.state_hash()?;
     println!(

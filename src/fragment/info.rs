@@ -290,6 +290,25 @@ impl FragmentInfo {
         &self.name
     }
 
+    /// Whether it was given its name, and is not called by its type's path.
+    #[cfg(not(loom))]
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self.name, Cow::Owned(_))
+    }
+
+    /// What it is, for those who know it by its name: what was defined, or which type has the name.
+    #[cfg(not(loom))]
+    pub(crate) fn origin(&self) -> String {
+        let of = self.plain_type_name();
+        match (self.role, self.is_named(), of) {
+            (None, _, Some(of)) => format!("one that was defined at run time, with values of {of}"),
+            (None, _, None) => "one that was defined at run time".into(),
+            (Some(_), true, Some(of)) => format!("the type {of}, which was given the name"),
+            (Some(_), true, None) => "a type that was given the name".into(),
+            (Some(_), false, _) => "a type whose path it is".into(),
+        }
+    }
+
     /// The role.
     #[must_use]
     pub fn kind(&self) -> FragmentKind {

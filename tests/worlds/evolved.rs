@@ -252,3 +252,74 @@ fn values_of_every_role_are_refused_and_all_are_told_at_once() {
     told.sort_unstable();
     assert_eq!(told, ["const", "of chunks", "own", "shared"]);
 }
+
+#[test]
+fn two_that_have_one_name_are_told_with_what_they_are() {
+    let path = core::any::type_name::<first::Health>();
+    let load = |define: fn(&FragmentRegistry)| {
+        let mut world = World::new();
+        world.registry().register_plain::<first::Health>().unwrap();
+        world.create((HEALTH,)).unwrap();
+        let universe = Universe::new();
+        define(universe.registry());
+        universe
+            .registry()
+            .register_plain::<first::Health>()
+            .unwrap();
+        let refused = World::from_snapshot(&bytes(&world), universe).unwrap_err();
+        let SnapshotError::Ambiguous { are, .. } = &refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(&*are[1], "a type whose path it is");
+        let begin = format!(
+            "there are two fragments with the name {path:?}: {}, and ",
+            are[0]
+        );
+        assert!(refused.to_string().starts_with(&begin), "{refused}");
+        are[0].to_string()
+    };
+    let defined = load(|known| {
+        let path = core::any::type_name::<first::Health>();
+        let layout = core::alloc::Layout::new::<first::Health>();
+        known.define_plain(path, layout).unwrap();
+    });
+    assert_eq!(defined, "one that was defined at run time");
+    let with_values = load(|known| {
+        let path = core::any::type_name::<first::Health>();
+        known.define_plain_as::<u32>(path).unwrap();
+    });
+    assert_eq!(
+        with_values,
+        "one that was defined at run time, with values of u32"
+    );
+    let given = load(|known| {
+        let path = core::any::type_name::<first::Health>();
+        known.register_plain_as::<renamed::Vigour>(path).unwrap();
+    });
+    let vigour = core::any::type_name::<renamed::Vigour>();
+    assert_eq!(
+        given,
+        format!("the type {vigour}, which was given the name")
+    );
+}
+
+#[test]
+fn what_was_given_no_name_is_told_unless_it_is_skipped_or_nobody_has_it() {
+    let mut world = World::new();
+    let known = world.registry();
+    let chunks = known.register_plain_chunk::<i64>().unwrap().id();
+    known.register_plain_shared::<i32>().unwrap();
+    known.register_plain_as::<i16>("named").unwrap();
+    known.register_plain::<i8>().unwrap();
+    known.register_state::<first::Health>().unwrap();
+    known.register_state_as::<u64>("seed").unwrap();
+    let ant = world.create((1_i16,).per_chunk(2_i64)).unwrap();
+    world.create((1_i16,).shared(3_i32)).unwrap();
+    let health = core::any::type_name::<first::Health>();
+    let all = SnapshotOptions::new();
+    assert_eq!(world.unnamed(&all).unwrap(), ["i32", "i64", health]);
+    let options = all.clone().skip(chunks).skip_resource::<first::Health>();
+    assert_eq!(world.unnamed(&options).unwrap(), ["i32"]);
+    world.destroy(ant).unwrap();
+    assert_eq!(world.unnamed(&all).unwrap(), ["i32", health]);
+}

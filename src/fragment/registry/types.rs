@@ -43,6 +43,10 @@ impl FragmentRegistry {
     /// The fragment of a type whose values are plain data: they can be cloned, hashed and saved byte
     /// by byte.
     ///
+    /// Files know it by [`type_name`](core::any::type_name), with the path, which goes with a rename or a move, and which the
+    /// standard library does not promise to be the same of another compiler: where files are to last, give it a name of its
+    /// own by [`register_plain_as`](Self::register_plain_as). So it is with the other roles.
+    ///
     /// # Errors
     /// [`FragmentError::TooMany`].
     pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
@@ -55,7 +59,8 @@ impl FragmentRegistry {
     /// [snapshots](crate::world::World::save) and [found](Self::find): one that stays when the type is renamed, or
     /// moved to another module. To be called before anything uses the type; the same again is no error. A name is one
     /// fragment's: of a type that is used in several roles each role gets its own. Of files that were saved before it
-    /// had one, it is the type's path that must be given.
+    /// had one, it is the type's path that must be given, to the type as it was then, [if its fields have
+    /// changed](crate::world::World::load#types-whose-fields-have-changed).
     ///
     /// ```
     /// use megachunk::fragment::FragmentRegistry;

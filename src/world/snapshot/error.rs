@@ -4,7 +4,7 @@ use core::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
-use crate::fragment::{FragmentKind, which_is};
+use crate::fragment::{FragmentInfo, FragmentKind, which_is};
 use crate::world::{SystemError, WorldError};
 
 /// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
@@ -20,13 +20,20 @@ pub enum SnapshotError {
         /// The fragment's name.
         name: Box<str>,
     },
-    /// Two fragments have one name and role, so that a file could not tell them apart.
-    #[error("there are two {kind}s with the name {name:?}")]
+    /// Two fragments have one name and role, so that a file could not tell them apart: of two types with one path, or of a
+    /// type whose path another one was given as its name. [Give](crate::fragment::FragmentRegistry::register_plain_as) the
+    /// type a name of its own.
+    #[error(
+        "there are two {kind}s with the name {name:?}: {}",
+        listed(are, ", and ")
+    )]
     Ambiguous {
         /// The name.
         name: Box<str>,
         /// The role.
         kind: FragmentKind,
+        /// What they are, for people: types, or what was defined at run time.
+        are: [Box<str>; 2],
     },
     /// The file cannot be opened, read or written.
     #[error("{path}: {source}", path = shown(path))]
@@ -188,6 +195,17 @@ pub enum SnapshotError {
     /// The world could not be made.
     #[error(transparent)]
     World(#[from] WorldError),
+}
+
+impl SnapshotError {
+    /// Two fragments have one name and role.
+    pub(super) fn ambiguous(one: &FragmentInfo, other: &FragmentInfo) -> Self {
+        Self::Ambiguous {
+            name: one.name().into(),
+            kind: one.kind(),
+            are: [one, other].map(|info| info.origin().into()),
+        }
+    }
 }
 
 /// A fragment whose values had another size or alignment when a snapshot was made. If both are the same, it had other

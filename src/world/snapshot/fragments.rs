@@ -204,9 +204,7 @@ fn find_fragment<'r>(
                 here: Box::default(),
             });
         }
-        Some(_) => {
-            return Err(SnapshotError::Ambiguous { name, kind });
-        }
+        Some([one, other, ..]) => return Err(SnapshotError::ambiguous(one, other)),
     };
     let (size, align) = (info.layout().size(), info.layout().align());
     let fits = (told.size, told.align) == (size as u64, align as u64);

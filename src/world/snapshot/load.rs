@@ -47,7 +47,7 @@ impl World {
     /// Else it is known by [`type_name`](core::any::type_name), with the path: a file does not know a type that was renamed,
     /// or moved to another module, then, unless the type, which must have one role, is given what it was called before as
     /// its name. Nor does the standard library promise that another compiler writes that name alike: it is for programs
-    /// whose files need not last.
+    /// whose files need not last. [`unnamed`](Self::unnamed) says what has no other.
     ///
     /// # Types whose fields have changed
     ///

@@ -19,6 +19,7 @@ mod remap;
 mod save;
 mod saved_worlds;
 mod state;
+mod unnamed;
 mod unsaved;
 mod write;
 

@@ -156,10 +156,7 @@ impl SnapshotOptions {
         infos.sort_unstable_by_key(|info| key(info));
         match infos.windows(2).find(|pair| key(pair[0]) == key(pair[1])) {
             None => Ok(infos),
-            Some(pair) => Err(SnapshotError::Ambiguous {
-                name: pair[0].name().into(),
-                kind: pair[0].kind(),
-            }),
+            Some(pair) => Err(SnapshotError::ambiguous(pair[0], pair[1])),
         }
     }
 }

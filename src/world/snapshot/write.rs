@@ -61,10 +61,7 @@ impl<'w> Snapshot<'w> {
         let needed: FragmentSet = needed.collect();
         let mut fragments = fragments_of(&worlds, |data| data.entities > 0);
         if let Some(pair) = fragments.windows(2).find(|pair| is_ambiguous(pair)) {
-            return Err(SnapshotError::Ambiguous {
-                name: pair[0].name().into(),
-                kind: pair[0].kind(),
-            });
+            return Err(SnapshotError::ambiguous(pair[0], pair[1]));
         }
         // Compositions that nobody has are saved as far as they can be: what comes later finds them where they were.
         let all = fragments_of(&worlds, |_| true);

@@ -1,6 +1,6 @@
 //! Snapshots of a program whose types were others then.
 
-use megachunk::fragment::{FragmentRegistry, Plain};
+use megachunk::fragment::{FragmentKind, FragmentRegistry, Plain};
 use megachunk::prelude::*;
 use megachunk::world::SnapshotError;
 
@@ -322,4 +322,37 @@ fn what_was_given_no_name_is_told_unless_it_is_skipped_or_nobody_has_it() {
     assert_eq!(world.unnamed(&options).unwrap(), ["i32"]);
     world.destroy(ant).unwrap();
     assert_eq!(world.unnamed(&all).unwrap(), ["i32", health]);
+}
+
+#[test]
+fn what_is_missing_is_told_with_its_size_and_alignment() {
+    let mut world = World::new();
+    let known = world.registry();
+    known.register_plain_as::<first::Health>("health").unwrap();
+    known.register_plain_shared_as::<u64>("herd").unwrap();
+    let asleep = known
+        .define_plain("asleep", core::alloc::Layout::new::<()>())
+        .unwrap()
+        .id();
+    let asleep = Value::from_bytes(known, asleep, &[]).unwrap();
+    let ant = world.create((HEALTH,).shared(1_u64)).unwrap();
+    world
+        .add_dynamic(ant, [asleep].into_iter().collect())
+        .unwrap();
+    let refused = World::from_snapshot(&bytes(&world), Universe::new()).unwrap_err();
+    let SnapshotError::Unregistered { fragments, here } = &refused else {
+        panic!("{refused}");
+    };
+    let told = fragments
+        .iter()
+        .map(|one| (&*one.name, one.kind, one.size, one.align));
+    let mut told: Vec<_> = told.collect();
+    told.sort_unstable();
+    let expected = [
+        ("asleep", FragmentKind::Tag, 0, 1),
+        ("health", FragmentKind::Fragment, 8, 4),
+        ("herd", FragmentKind::Shared, 8, 8),
+    ];
+    assert_eq!(told, expected);
+    assert!(here.is_empty());
 }

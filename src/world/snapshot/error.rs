@@ -85,14 +85,10 @@ pub enum SnapshotError {
         at: u64,
     },
     /// The snapshot has fragments that are not registered in the universe.
-    #[error("the snapshot has {}", unregistered(.name, *.kind, .others, .here))]
+    #[error("the snapshot has {}", unregistered(fragments, here))]
     Unregistered {
-        /// The first one's name.
-        name: Box<str>,
-        /// Its role.
-        kind: FragmentKind,
-        /// The others, with their roles.
-        others: Box<[(Box<str>, FragmentKind)]>,
+        /// All of them, one at least.
+        fragments: Box<[MissingFragment]>,
         /// Those of these names that are registered in another role, with each of these roles.
         here: Box<[(Box<str>, FragmentKind)]>,
     },
@@ -247,6 +243,59 @@ impl fmt::Display for ChangedLayout {
     }
 }
 
+/// A fragment of a snapshot that is not registered in the universe.
+///
+/// A tool, which has no type for it, can [define](crate::fragment::FragmentRegistry::define_plain) one that is a fragment or
+/// a tag, and load again:
+///
+/// ```
+/// use core::alloc::Layout;
+/// use megachunk::prelude::*;
+///
+/// # let mut world = World::new();
+/// # world.registry().register_plain_as::<u32>("health")?;
+/// # let ant = world.create((7_u32,))?;
+/// # let file = world.to_snapshot(&Default::default())?;
+/// let universe = Universe::new();
+/// let refused = World::from_snapshot(&file, Universe::new()).unwrap_err();
+/// let SnapshotError::Unregistered { fragments, .. } = refused else { panic!("{refused}") };
+/// for missing in &fragments {
+///     let layout = Layout::from_size_align(missing.size.try_into()?, missing.align.try_into()?)?;
+///     universe.registry().define_plain(&missing.name, layout)?;
+/// }
+/// let world = World::from_snapshot(&file, universe)?;
+/// let health = world.registry().find("health").unwrap().id();
+/// assert_eq!(world.get_dynamic(ant, health)?.bytes()?, 7_u32.to_ne_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFragment {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its role.
+    pub kind: FragmentKind,
+    /// Bytes of a value in the snapshot; 0 of a tag.
+    pub size: u64,
+    /// Alignment in the snapshot.
+    pub align: u64,
+}
+
+impl fmt::Display for MissingFragment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            kind,
+            size,
+            align,
+        } = self;
+        write!(f, "a {kind} {name}")?;
+        match (size, align) {
+            (0, 1) => Ok(()),
+            _ => write!(f, " of {size} bytes aligned to {align}"),
+        }
+    }
+}
+
 /// Several, one after the other.
 fn listed(all: &[impl fmt::Display], between: &str) -> String {
     let all: Vec<String> = all.iter().map(ToString::to_string).collect();
@@ -259,17 +308,9 @@ fn of(entity: Option<&Entity>) -> String {
 }
 
 /// Fragments that are not registered, as an error tells them.
-fn unregistered(
-    name: &str,
-    kind: FragmentKind,
-    others: &[(Box<str>, FragmentKind)],
-    here: &[(Box<str>, FragmentKind)],
-) -> String {
-    let mut told = format!("a {kind} {name}");
-    for (name, kind) in others {
-        told += &format!(", a {kind} {name}");
-    }
-    told = told + ", which " + is_or_are(1 + others.len()) + " not registered";
+fn unregistered(fragments: &[MissingFragment], here: &[(Box<str>, FragmentKind)]) -> String {
+    let mut told = listed(fragments, ", ");
+    told = told + ", which " + is_or_are(fragments.len()) + " not registered";
     for (at, (name, kind)) in here.iter().enumerate() {
         let begin = if at == 0 { " as such: here" } else { "," };
         told += &format!("{begin} {name} is a {kind}");

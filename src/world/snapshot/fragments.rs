@@ -9,7 +9,7 @@ use crate::fragment::{
 use crate::world::snapshot::format::{Reader, kind_of_byte};
 use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
-use crate::world::snapshot::{ChangedLayout, SnapshotError};
+use crate::world::snapshot::{ChangedLayout, MissingFragment, SnapshotError};
 
 /// A fragment of a file.
 pub(super) struct SavedFragment {
@@ -84,11 +84,13 @@ pub(super) fn read_fragments(
     for _ in 0..count {
         let fragment = match read_fragment(reader, has_shapes, &known) {
             Ok(fragment) => fragment,
-            Err(SnapshotError::Unregistered { name, kind, .. }) => {
-                let roles = FragmentKind::ALL.into_iter();
-                let there = roles.filter(|role| known.contains_key(&(&*name, *role)));
-                here.extend(there.map(|role| (name.clone(), role)));
-                missing.push((name, kind));
+            Err(SnapshotError::Unregistered { fragments, .. }) => {
+                for MissingFragment { name, .. } in &fragments {
+                    let roles = FragmentKind::ALL.into_iter();
+                    let there = roles.filter(|role| known.contains_key(&(&**name, *role)));
+                    here.extend(there.map(|role| (name.clone(), role)));
+                }
+                missing.extend(fragments);
                 continue;
             }
             Err(SnapshotError::Layout { fragments }) => {
@@ -102,17 +104,16 @@ pub(super) fn read_fragments(
         }
         fragments.push(fragment);
     }
-    let mut missing = missing.into_iter();
-    match missing.next() {
-        None if changed.is_empty() => Ok(fragments),
-        None => Err(SnapshotError::Layout {
-            fragments: changed.into(),
-        }),
-        Some((name, kind)) => Err(SnapshotError::Unregistered {
-            name,
-            kind,
-            others: missing.collect(),
+    if !missing.is_empty() {
+        return Err(SnapshotError::Unregistered {
+            fragments: missing.into(),
             here: here.into(),
+        });
+    }
+    match changed.is_empty() {
+        true => Ok(fragments),
+        false => Err(SnapshotError::Layout {
+            fragments: changed.into(),
         }),
     }
 }
@@ -197,10 +198,14 @@ fn find_fragment<'r>(
         Some([info]) => *info,
         None | Some([]) => {
             // Those of other names are for who reads them all.
-            return Err(SnapshotError::Unregistered {
+            let missing = MissingFragment {
                 name,
                 kind,
-                others: Box::default(),
+                size: told.size,
+                align: told.align,
+            };
+            return Err(SnapshotError::Unregistered {
+                fragments: [missing].into(),
                 here: Box::default(),
             });
         }

@@ -23,6 +23,6 @@ mod unnamed;
 mod unsaved;
 mod write;
 
-pub use error::{ChangedLayout, SnapshotError};
+pub use error::{ChangedLayout, MissingFragment, SnapshotError};
 pub use options::SnapshotOptions;
 pub use unsaved::Unsaved;

@@ -187,7 +187,7 @@ pub mod prelude {
     pub use crate::template::{TemplateRegistry, TraitRegistry};
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::world::{
-        Budget, Prototype, SnapshotError, SnapshotOptions, Universe, World, WorldError,
+        Budget, LoadOptions, Prototype, SnapshotError, SnapshotOptions, Universe, World, WorldError,
     };
 }
 

@@ -58,7 +58,9 @@ pub use lack::Lack;
 pub use pending::Pending;
 pub use prototype::Prototype;
 pub use resources::Resources;
-pub use snapshot::{ChangedLayout, MissingFragment, SnapshotError, SnapshotOptions, Unsaved};
+pub use snapshot::{
+    ChangedLayout, LoadOptions, MissingFragment, SnapshotError, SnapshotOptions, Unsaved,
+};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;
 pub use view::{EntityView, EntityViewMut};

@@ -251,13 +251,17 @@ fn signals_for_entities_of_a_world_that_is_saved_too_come_along() {
     let options = SnapshotOptions::new();
     let both = World::worlds_to_snapshot(&[&one, &other], &options).unwrap();
     let none = World::worlds_to_snapshot(&[&one, &other], &options.skip_signals()).unwrap();
-    let mut worlds = World::worlds_from_snapshot(&none, universe()).unwrap();
+    let mut worlds = World::worlds_from_snapshot(&none, universe(), &LoadOptions::new()).unwrap();
     assert_eq!(worlds[0].pending().delayed_signals, 0);
     let nobody = EntityMap::default();
     let shared = Arc::new(universe());
-    let remapped = World::worlds_from_snapshot_remapped(&both, &shared, &nobody).unwrap();
+    let remapped =
+        World::worlds_from_snapshot_remapped(&both, &shared, &nobody, &LoadOptions::new()).unwrap();
     for (came, bee) in [
-        (World::worlds_from_snapshot(&both, universe()).unwrap(), bee),
+        (
+            World::worlds_from_snapshot(&both, universe(), &LoadOptions::new()).unwrap(),
+            bee,
+        ),
         (remapped.0, remapped.1.get(bee).unwrap()),
     ] {
         worlds = came;

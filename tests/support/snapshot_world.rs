@@ -249,7 +249,7 @@ fn fill_besides(world: &mut World, all: &[Entity]) {
 /// Takes bytes for a snapshot. If they are one, the worlds are whole: they can be saved, loaded, changed and
 /// emptied, and their state survives.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
-    let mut worlds = match World::worlds_from_snapshot(bytes, universe()) {
+    let mut worlds = match World::worlds_from_snapshot(bytes, universe(), &LoadOptions::new()) {
         Err(SnapshotError::DeadSkipped) => return check_dead_skipped(bytes),
         worlds => worlds?,
     };
@@ -259,7 +259,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
     let expected = hashes(&worlds)?;
     let all: Vec<&World> = worlds.iter().collect();
     let again = World::worlds_to_snapshot(&all, &SnapshotOptions::new())?;
-    let copies = World::worlds_from_snapshot(&again, universe())?;
+    let copies = World::worlds_from_snapshot(&again, universe(), &LoadOptions::new())?;
     assert_eq!(hashes(&copies)?, expected);
     match World::from_snapshot(bytes, universe()) {
         Ok(one) => assert_eq!(one.state_hash()?, expected[0]),
@@ -310,8 +310,12 @@ fn check_remapped(bytes: &[u8], worlds: &[World]) -> Result<(), SnapshotError> {
     let before = (universe.count(), universe.chunk_stats().in_use);
     let mut come = Vec::new();
     for _ in 0..2 {
-        let (copies, entities) =
-            World::worlds_from_snapshot_remapped(bytes, &universe, &EntityMap::default())?;
+        let (copies, entities) = World::worlds_from_snapshot_remapped(
+            bytes,
+            &universe,
+            &EntityMap::default(),
+            &LoadOptions::new(),
+        )?;
         assert_eq!(
             entities.len(),
             worlds.iter().map(World::count).sum::<usize>()
@@ -361,7 +365,14 @@ fn check_remapped(bytes: &[u8], worlds: &[World]) -> Result<(), SnapshotError> {
 /// they go again.
 fn check_dead_skipped(bytes: &[u8]) -> Result<(), SnapshotError> {
     let universe = Arc::new(universe());
-    let load = || World::worlds_from_snapshot_remapped(bytes, &universe, &EntityMap::default());
+    let load = || {
+        World::worlds_from_snapshot_remapped(
+            bytes,
+            &universe,
+            &EntityMap::default(),
+            &LoadOptions::new(),
+        )
+    };
     let (one, other) = (load()?, load()?);
     assert_eq!(universe.count(), 2 * one.1.len());
     let olds = |entities: &EntityMap| -> HashMap<Entity, Entity> {

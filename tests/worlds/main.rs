@@ -19,6 +19,7 @@ mod far_rows;
 mod features;
 mod going_on;
 mod handed_over;
+mod left_out;
 mod life;
 mod looked_at;
 mod moves;

@@ -671,7 +671,12 @@ fn what_is_no_snapshot_or_not_registered_changes_nothing() {
         panic!("{error:?}");
     };
     assert!(matches!(*error, SnapshotError::Length { found: 0, .. }));
-    let error =
-        World::load_worlds_remapped("nowhere/at/all", universe, &EntityMap::default()).unwrap_err();
+    let error = World::load_worlds_remapped(
+        "nowhere/at/all",
+        universe,
+        &EntityMap::default(),
+        &LoadOptions::new(),
+    )
+    .unwrap_err();
     assert!(matches!(error, SnapshotError::File { .. }), "{error}");
 }

@@ -329,7 +329,11 @@ fn an_empty_world_can_be_saved_too() {
 fn no_world_is_a_file_too() {
     let path = Path::new("none");
     World::save_worlds(&[], &path.0, &SnapshotOptions::new()).unwrap();
-    assert!(World::load_worlds(&path.0, universe()).unwrap().is_empty());
+    assert!(
+        World::load_worlds(&path.0, universe(), &LoadOptions::new())
+            .unwrap()
+            .is_empty()
+    );
     let error = World::load(&path.0, universe()).unwrap_err();
     assert!(
         matches!(&error, SnapshotError::In { error, .. } if **error == SnapshotError::Worlds { found: 0 }),
@@ -342,7 +346,7 @@ fn worlds_of_one_universe_are_saved_together_and_their_handles_lead_from_one_to_
     let worlds = small_worlds(600);
     let path = Path::new("together");
     World::save_worlds(&worlds.each_ref(), &path.0, &SnapshotOptions::new()).unwrap();
-    let loaded = World::load_worlds(&path.0, universe()).unwrap();
+    let loaded = World::load_worlds(&path.0, universe(), &LoadOptions::new()).unwrap();
     assert_eq!(loaded.len(), 2);
     let entities =
         |world: &World| -> Vec<Entity> { world.read::<Entity, ()>().unwrap().iter().collect() };
@@ -384,7 +388,8 @@ fn a_snapshot_says_how_many_worlds_it_has_and_there_may_be_none() {
         "{error}"
     );
     assert!(error.to_string().contains("load_worlds"), "{error}");
-    let one = World::worlds_from_snapshot(&bytes(&worlds[1]), universe()).unwrap();
+    let one =
+        World::worlds_from_snapshot(&bytes(&worlds[1]), universe(), &LoadOptions::new()).unwrap();
     assert_eq!(one.len(), 1);
     assert_eq!(
         one[0].state_hash().unwrap(),
@@ -392,14 +397,14 @@ fn a_snapshot_says_how_many_worlds_it_has_and_there_may_be_none() {
     );
     let none = World::worlds_to_snapshot(&[], &options).unwrap();
     assert!(
-        World::worlds_from_snapshot(&none, universe())
+        World::worlds_from_snapshot(&none, universe(), &LoadOptions::new())
             .unwrap()
             .is_empty()
     );
     for at in 0..both.len() {
         let mut damaged = both.clone();
         damaged[at] ^= 1 << (at % 8);
-        let loaded = World::worlds_from_snapshot(&damaged, universe());
+        let loaded = World::worlds_from_snapshot(&damaged, universe(), &LoadOptions::new());
         assert!(loaded.is_err(), "byte {at} of {}", both.len());
     }
     check(&both).unwrap();
@@ -429,7 +434,8 @@ fn a_file_that_gets_shorter_while_worlds_are_made_of_it_spoils_nothing() {
     let _ = two.create_batch((0..100_000_u64).map(|n| (n,))).unwrap();
     World::save_worlds(&[&one, &two], &path.0, &SnapshotOptions::new()).unwrap();
     // What is behind the first world's resources is read when these have been.
-    let loaded = World::load_worlds(&path.0, universe(Some(path.0.clone()))).unwrap();
+    let loaded =
+        World::load_worlds(&path.0, universe(Some(path.0.clone())), &LoadOptions::new()).unwrap();
     assert_eq!(std::fs::metadata(&path.0).unwrap().len(), 0);
     let sum = |world: &mut World| world.query::<&u64, ()>().unwrap().iter().sum::<u64>();
     let [mut first, mut second] = <[World; 2]>::try_from(loaded).unwrap();

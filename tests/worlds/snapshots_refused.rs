@@ -95,17 +95,6 @@ fn what_does_not_fit_the_registry_is_named() {
     );
     let error = load(&|universe| drop(universe.registry().register::<u32>())).unwrap_err();
     assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");
-    let error = load(&|universe| drop(universe.registry().register_plain::<u32>())).unwrap_err();
-    assert!(
-        matches!(error, SnapshotError::NotEnableable { .. }),
-        "{error}"
-    );
-    load(&|universe| {
-        universe.registry().register_plain::<u32>().unwrap();
-        universe.registry().register_enableable::<u32>().unwrap();
-    })
-    .unwrap();
-
     let health = world.registry().find("health").unwrap().id();
     let value = megachunk::fragment::Value::from_bytes(world.registry(), health, &[0; 8]).unwrap();
     world

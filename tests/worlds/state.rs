@@ -131,7 +131,7 @@ fn resources_of_several_worlds_stay_with_theirs() {
     };
     other.resources_mut().insert(score);
     let file = World::worlds_to_snapshot(&[&other, &one], &all()).unwrap();
-    let worlds = World::worlds_from_snapshot(&file, universe()).unwrap();
+    let worlds = World::worlds_from_snapshot(&file, universe(), &LoadOptions::new()).unwrap();
     let points = worlds
         .iter()
         .map(|world| world.resources().get::<Score>().unwrap());

@@ -153,9 +153,9 @@ pub enum SnapshotError {
         /// The first entity that has it; `None` if it is what the chunks of a new archetype begin with.
         entity: Option<Entity>,
     },
-    /// A fragment that could be switched off cannot be here.
+    /// A fragment that somebody has switched off cannot be here.
     #[error(
-        "{name} is switched on and off in the snapshot: register it with `register_enableable`, or call \
+        "{name} is switched off for some entity of the snapshot: register it with `register_enableable`, or call \
          `make_enableable` for what is defined at run time"
     )]
     NotEnableable {

@@ -6,16 +6,18 @@ use crate::entity::EntityMap;
 use crate::fragment::{
     FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities, are_others,
 };
-use crate::world::snapshot::format::{Reader, kind_of_byte};
+use crate::world::snapshot::format::{Reader, bit_bytes, kind_of_byte};
 use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
-use crate::world::snapshot::{ChangedLayout, MissingFragment, SnapshotError};
+use crate::world::snapshot::{ChangedLayout, LoadOptions, MissingFragment, SnapshotError};
 
 /// A fragment of a file.
 pub(super) struct SavedFragment {
     name: Box<str>,
-    /// `None` if it does not fit the registry, and no entity has it.
+    /// `None` if it is left out, or if it does not fit the registry and no entity has it.
     pub(super) known: Option<FragmentId>,
+    /// It is to be left out, whoever has it.
+    pub(super) skipped: bool,
     pub(super) kind: FragmentKind,
     pub(super) size: usize,
     /// The type of its values, if they are of one.
@@ -25,9 +27,33 @@ pub(super) struct SavedFragment {
     /// What changes the entities that a value names, if it can name some.
     map_entities: Option<MapEntities>,
     pub(super) enableable: bool,
+    /// It could be switched off, and cannot be here.
+    pub(super) always_on: bool,
 }
 
 impl SavedFragment {
+    /// Bytes of it in a chunk with so many entities. It is one whose values, and bits, are in no shared part.
+    pub(super) fn bytes_in(&self, len: u32) -> usize {
+        let values = match self.kind {
+            FragmentKind::Fragment => self.size * len as usize,
+            FragmentKind::Chunk => self.size,
+            _ => 0,
+        };
+        let bits = if self.enableable {
+            bit_bytes(len.into())
+        } else {
+            0
+        };
+        values + bits as usize
+    }
+
+    /// The error that says that somebody has it off, and nobody can here.
+    pub(super) fn not_enableable(&self) -> SnapshotError {
+        SnapshotError::NotEnableable {
+            name: self.name.clone(),
+        }
+    }
+
     /// Whether bytes, one value behind the other, are values. They are from `at` in the file.
     pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
         let Some(is_value) = self.is_value else {
@@ -64,6 +90,7 @@ pub(super) fn read_fragments(
     reader: &mut Reader<'_>,
     has_shapes: bool,
     registry: &FragmentRegistry,
+    options: &LoadOptions,
 ) -> Result<Vec<SavedFragment>, SnapshotError> {
     let mut fragments: Vec<SavedFragment> = Vec::new();
     let mut known: HashMap<(&str, FragmentKind), Vec<&FragmentInfo>> = HashMap::new();
@@ -82,7 +109,7 @@ pub(super) fn read_fragments(
         return Err(too_many);
     }
     for _ in 0..count {
-        let fragment = match read_fragment(reader, has_shapes, &known) {
+        let fragment = match read_fragment(reader, (has_shapes, options), &known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { fragments, .. }) => {
                 for MissingFragment { name, .. } in &fragments {
@@ -122,17 +149,17 @@ pub(super) fn read_fragments(
 struct Told {
     name: Box<str>,
     kind: FragmentKind,
-    enableable: bool,
     align: u64,
     size: u64,
     /// 0: not known.
     shape: u64,
 }
 
-/// Reads a fragment, and finds it among those that are registered. One that no entity has need not be there.
+/// Reads a fragment, and finds it among those that are registered. One that no entity has, or that is left out, need not be
+/// there.
 fn read_fragment(
     reader: &mut Reader<'_>,
-    has_shapes: bool,
+    (has_shapes, options): (bool, &LoadOptions),
     known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
 ) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
@@ -155,36 +182,45 @@ fn read_fragment(
     if enableable && !one_by_one {
         return Err(begin.damaged("what is switched off is a fragment or a tag"));
     }
+    let skipped = options.skips(&name);
     let told = Told {
+        shape: if options.ignores_fields(&name) {
+            0
+        } else {
+            shape
+        },
         name: name.into_boxed_str(),
         kind,
-        enableable,
         align,
         size,
-        shape,
     };
-    match find_fragment(&told, known) {
-        Ok(info) => Ok(SavedFragment {
+    let found = (!skipped).then(|| find_fragment(&told, known));
+    match found.transpose() {
+        Ok(Some(info)) => Ok(SavedFragment {
             name: info.name().into(),
             known: Some(info.id()),
+            skipped: false,
             kind,
             size: info.layout().size(),
             of: info.plain_type_name(),
             is_value: info.which_are_values(),
             map_entities: info.map_entities(),
             enableable,
+            always_on: enableable && !info.is_enableable(),
         }),
-        Err(_) if !is_needed => Ok(SavedFragment {
+        Err(error) if is_needed => Err(error),
+        Ok(None) | Err(_) => Ok(SavedFragment {
             name: told.name,
             known: None,
+            skipped,
             kind,
             size: usize::try_from(size).map_err(|_| begin.damaged("no value is so large"))?,
             of: None,
             is_value: None,
             map_entities: None,
             enableable,
+            always_on: false,
         }),
-        Err(error) => Err(error),
     }
 }
 
@@ -227,9 +263,6 @@ fn find_fragment<'r>(
     }
     if !readable(info, Purpose::Save) {
         return Err(SnapshotError::NotPlain { name });
-    }
-    if told.enableable && !info.is_enableable() {
-        return Err(SnapshotError::NotEnableable { name });
     }
     Ok(info)
 }

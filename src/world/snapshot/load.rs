@@ -13,9 +13,9 @@ use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::{Entity, EntityMap};
 use crate::file_bytes;
 use crate::fragment::{FragmentId, Value};
-use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
+use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -54,7 +54,8 @@ impl World {
     /// A field that comes, goes, or gets another name, type or place, and a variant of an enum that does, make another type
     /// of it: its values in older files are [refused](SnapshotError::Layout), also if they have as many bytes. So the new
     /// one gets a name that no file has, and the old one stays, where only loading knows it, under the name that files
-    /// have. When a world has come, values go from one to the other. This works of types that were given a name, and of those
+    /// have. (Where only names of fields, or variants of an enum that have come, are the difference, the old values can be
+    /// [taken as they are](crate::world::LoadOptions::ignore_fields).) When a world has come, values go from one to the other. This works of types that were given a name, and of those
     /// that files know by their path, which is given here as a name to the old one:
     ///
     /// ```
@@ -113,13 +114,27 @@ impl World {
     /// So it is with chunk fragments and shared ones, and with resources, of which one is taken out and the other put in. Who
     /// does not have the old type, as a tool, [defines](crate::fragment::FragmentRegistry::define_plain) a fragment (or a
     /// tag) by the old name with the layout that [`Unregistered`](SnapshotError::Unregistered) tells. A name is one
-    /// fragment's: no type may be called so here, neither by a name that it was given, nor by its path.
+    /// fragment's: no type may be called so here, neither by a name that it was given, nor by its path. What the program has
+    /// no use for any more is [skipped](crate::world::LoadOptions).
     ///
     /// # Errors
     /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.
     /// There is no world then, and any other is untouched; the universe is dropped.
     pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
-        FileBytes::open(path)?.make(|bytes| Self::from_snapshot(bytes, universe))
+        Self::load_with(path, universe, &LoadOptions::new())
+    }
+
+    /// Loads a world as far as the options say that it comes.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_with(
+        path: impl AsRef<Path>,
+        universe: Universe,
+        options: &LoadOptions,
+    ) -> Result<Self, SnapshotError> {
+        let make = |bytes: &[u8]| Self::from_snapshot_with(bytes, universe, options);
+        FileBytes::open(path)?.make(make)
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as [`load`](Self::load) does of
@@ -128,22 +143,36 @@ impl World {
     /// # Errors
     /// What [`SnapshotError::In`] has with [`load`](Self::load).
     pub fn from_snapshot(bytes: &[u8], universe: Universe) -> Result<Self, SnapshotError> {
-        let saved = Saved::fresh(bytes, &universe)?;
+        Self::from_snapshot_with(bytes, universe, &LoadOptions::new())
+    }
+
+    /// Makes a world of bytes as far as the options say that it comes.
+    ///
+    /// # Errors
+    /// As for [`from_snapshot`](Self::from_snapshot).
+    pub fn from_snapshot_with(
+        bytes: &[u8],
+        universe: Universe,
+        options: &LoadOptions,
+    ) -> Result<Self, SnapshotError> {
+        let saved = Saved::fresh(bytes, &universe, options)?;
         saved.expect_one()?;
         let mut worlds = bring_back(&saved, universe)?;
         Ok(worlds.remove(0))
     }
 
     /// Loads all worlds of a file to which one or several were [saved](Self::save_worlds), in the
-    /// order in which they were named there: as [`load`](Self::load) does one.
+    /// order in which they were named there: as [`load_with`](Self::load_with) does one.
     ///
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn load_worlds(
         path: impl AsRef<Path>,
         universe: Universe,
+        options: &LoadOptions,
     ) -> Result<Vec<Self>, SnapshotError> {
-        FileBytes::open(path)?.make(|bytes| Self::worlds_from_snapshot(bytes, universe))
+        let make = |bytes: &[u8]| Self::worlds_from_snapshot(bytes, universe, options);
+        FileBytes::open(path)?.make(make)
     }
 
     /// Makes worlds of the bytes that [`worlds_to_snapshot`](Self::worlds_to_snapshot) gave, or
@@ -154,8 +183,9 @@ impl World {
     pub fn worlds_from_snapshot(
         bytes: &[u8],
         universe: Universe,
+        options: &LoadOptions,
     ) -> Result<Vec<Self>, SnapshotError> {
-        let saved = Saved::fresh(bytes, &universe)?;
+        let saved = Saved::fresh(bytes, &universe, options)?;
         bring_back(&saved, universe)
     }
 
@@ -178,9 +208,13 @@ impl World {
         }
         let mut shared = Vec::with_capacity(world.shared.len());
         for &(fragment, bytes) in &world.shared {
+            if saved.fragments[fragment as usize].known.is_none() {
+                shared.push(None);
+                continue;
+            }
             let value = saved.value(registry, fragment, bytes)?;
             if let Some(info) = registry.get(value.id()) {
-                shared.push(self.shared.intern(info, value));
+                shared.push(Some(self.shared.intern(info, value)));
             }
         }
         // Where entities come with new ids, nobody goes on where others were.
@@ -190,7 +224,7 @@ impl World {
         for archetype in world.archetypes.iter().filter(is_wanted) {
             self.bring_archetype(saved, archetype, &shared)?;
         }
-        for value in shared {
+        for value in shared.into_iter().flatten() {
             self.shared.release_unused(value);
         }
         self.chunks_per_chunk = world.chunks_per_chunk as usize;
@@ -204,26 +238,29 @@ impl World {
         &mut self,
         saved: &Saved<'_>,
         archetype: &SavedArchetype<'_>,
-        shared: &[SharedId],
+        shared: &[Option<SharedId>],
     ) -> Result<(), SnapshotError> {
         let fragment = |&number: &u32| &saved.fragments[number as usize];
         let fragments = || archetype.fragments.iter().map(fragment);
-        let ids: Option<Vec<FragmentId>> = fragments().map(|fragment| fragment.known).collect();
-        let Some(mut ids) = ids else {
-            // Nobody has it, and nobody here can.
+        let comes = |chunk: &SavedChunk| chunk.len > 0;
+        let has_unknown = fragments().any(|fragment| fragment.known.is_none());
+        if has_unknown && !archetype.chunks.iter().any(comes) {
+            // Nobody has it, and nobody here can, or is to.
             return Ok(());
-        };
+        }
+        let mut ids: Vec<FragmentId> = fragments().filter_map(|fragment| fragment.known).collect();
         // Where each of the archetype's shared fragments stands among the chunk's shared values.
-        let of_chunk: Vec<FragmentId> = fragments()
-            .zip(&ids)
-            .filter(|(fragment, _)| is_shared(fragment.kind))
-            .map(|(_, &id)| id)
+        let of_chunk: Vec<Option<FragmentId>> = fragments()
+            .filter(|fragment| is_shared(fragment.kind))
+            .map(|fragment| fragment.known)
             .collect();
         ids.sort_unstable();
         self.chunks_per_chunk = archetype.run as usize;
         self.chunks_grow = archetype.grows;
         let universe = Arc::clone(&self.universe);
         let templates = archetype.templates.iter();
+        let templates =
+            templates.filter(|(fragment, _)| saved.fragments[*fragment as usize].known.is_some());
         let templates = templates.map(|&(fragment, bytes)| {
             saved.first_value(universe.registry(), archetype, fragment, bytes)
         });
@@ -233,13 +270,13 @@ impl World {
         })?;
         let mut places = Places::of(&self.archetypes[number as usize]);
         let of_key = self.archetypes[number as usize].shared.iter();
-        let of_key = of_key.filter_map(|id| of_chunk.iter().position(|of| of == id));
+        let of_key = of_key.filter_map(|id| of_chunk.iter().position(|of| *of == Some(*id)));
         let of_key: Vec<usize> = of_key.collect();
         let is_wanted = |chunk: &&SavedChunk| chunk.len > 0 || saved.entities.is_none();
         let mut groups = BTreeSet::new();
         for chunk in archetype.chunks.iter().filter(is_wanted) {
             let value = |&at: &usize| shared[chunk.shared[at] as usize];
-            let key: Vec<SharedId> = of_key.iter().map(value).collect();
+            let key: Vec<SharedId> = of_key.iter().filter_map(value).collect();
             let group = self.group_of(number, &key);
             self.bring_chunk(saved, archetype, chunk, number, group)?;
             places.note(&self.archetypes[number as usize], chunk.place);
@@ -313,7 +350,10 @@ impl World {
         let mut off = Vec::new();
         for &fragment in &archetype.fragments {
             let fragment = &saved.fragments[fragment as usize];
-            let Some(id) = fragment.known else { continue };
+            let Some(id) = fragment.known else {
+                at += fragment.bytes_in(chunk.len);
+                continue;
+            };
             let size = fragment.size;
             if let Some(column) = data.seek_column(id) {
                 let begin = at + first as usize * size;
@@ -393,11 +433,15 @@ pub(super) fn bring_worlds(
 
 impl<'f> Saved<'f> {
     /// Reads a whole file, for a universe that never had an entity.
-    fn fresh(file: &'f [u8], universe: &Universe) -> Result<Self, SnapshotError> {
+    fn fresh(
+        file: &'f [u8],
+        universe: &Universe,
+        options: &LoadOptions,
+    ) -> Result<Self, SnapshotError> {
         if !universe.index().is_fresh() {
             return Err(SnapshotError::UniverseInUse);
         }
-        let saved = Self::read(file, universe.registry())?;
+        let saved = Self::read(file, universe.registry(), options)?;
         match saved.versions {
             Some(_) => Ok(saved),
             None => Err(SnapshotError::DeadSkipped),

@@ -13,6 +13,7 @@ mod error;
 mod format;
 mod fragments;
 mod load;
+mod load_options;
 mod options;
 mod read;
 mod remap;
@@ -24,5 +25,6 @@ mod unsaved;
 mod write;
 
 pub use error::{ChangedLayout, MissingFragment, SnapshotError};
+pub use load_options::LoadOptions;
 pub use options::SnapshotOptions;
 pub use unsaved::Unsaved;

@@ -6,11 +6,11 @@ use crate::entity::{Entity, EntityIndex, EntityMap};
 use crate::fragment::{FragmentKind, FragmentRegistry, Value};
 use crate::sync::fork_join;
 use crate::world::WorldError;
-use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::besides::SavedBesides;
 use crate::world::snapshot::chunk_form::ChunkForm;
-use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, verify};
+use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
+use crate::world::snapshot::{LoadOptions, SnapshotError};
 
 /// Of a file with fewer bytes one thread checks the chunks: to call others takes as long.
 const ALONE: usize = 256 << 10;
@@ -72,7 +72,11 @@ pub(super) struct SavedChunk {
 
 impl<'f> Saved<'f> {
     /// Reads and checks a whole file.
-    pub(super) fn read(file: &'f [u8], registry: &FragmentRegistry) -> Result<Self, SnapshotError> {
+    pub(super) fn read(
+        file: &'f [u8],
+        registry: &FragmentRegistry,
+        options: &LoadOptions,
+    ) -> Result<Self, SnapshotError> {
         let header = Header::read(file)?;
         let directory = &file[header.directory as usize..];
         let what = "the directory's checksum is wrong";
@@ -89,12 +93,13 @@ impl<'f> Saved<'f> {
             handles: Vec::new(),
             entities: None,
         };
-        saved.fragments = read_fragments(&mut reader, header.has_shapes(), registry)?;
+        saved.fragments = read_fragments(&mut reader, header.has_shapes(), registry, options)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
             let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
             if header.has_besides() {
                 world.besides = SavedBesides::read(&mut reader, header.has_shapes())?;
+                world.besides.leave_out(options);
             }
             saved.worlds.push(world);
         }
@@ -107,6 +112,7 @@ impl<'f> Saved<'f> {
         }
         saved.check_types(registry)?;
         saved.check_chunks()?;
+        saved.check_switches()?;
         saved.check_handles()?;
         Ok(saved)
     }
@@ -136,7 +142,8 @@ impl<'f> Saved<'f> {
             .templates
             .retain(|&(fragment, _)| self.fragments[fragment as usize].known.is_some());
         let what = "a shared value is of no shared fragment";
-        let is_wanted = |of: &SavedFragment| is_shared(of.kind) && of.known.is_some();
+        let is_wanted =
+            |of: &SavedFragment| is_shared(of.kind) && (of.known.is_some() || of.skipped);
         world.shared = self.read_values(reader, is_wanted, what)?;
         for _ in 0..reader.u32("the directory ends early")? {
             let archetype = self.read_archetype(reader, &world, at, end)?;
@@ -214,7 +221,7 @@ impl<'f> Saved<'f> {
         };
         for &number in &archetype.fragments {
             let fragment = &self.fragments[number as usize];
-            if fragment.known.is_none() {
+            if fragment.known.is_none() && !fragment.skipped {
                 return Err(reader.damaged("an entity has a fragment that none has"));
             }
             if fragment.size == 0 {
@@ -256,6 +263,35 @@ impl<'f> Saved<'f> {
         fork_join::map(chunks.collect(), check)
             .into_iter()
             .collect()
+    }
+
+    /// Whether nobody has off what cannot be switched off here.
+    fn check_switches(&self) -> Result<(), SnapshotError> {
+        if !self.fragments.iter().any(|fragment| fragment.always_on) {
+            return Ok(());
+        }
+        for archetype in self.worlds.iter().flat_map(|world| &world.archetypes) {
+            for (at, &number) in archetype.fragments.iter().enumerate() {
+                let fragment = &self.fragments[number as usize];
+                if !fragment.always_on {
+                    continue;
+                }
+                // What can be switched is no chunk fragment: its bits are the last of it.
+                let form = ChunkForm::of(&archetype.fragments[..=at], &self.fragments);
+                let are_on = |chunk: &SavedChunk| {
+                    let end = chunk.at + form.bytes(chunk.len) as usize;
+                    let bits = &self.file[end - bit_bytes(chunk.len.into()) as usize..end];
+                    let (whole, rest) = bits.split_at(chunk.len as usize / 8);
+                    let last = (1_u8 << (chunk.len % 8)) - 1;
+                    let is_on = rest.first().is_none_or(|byte| byte & last == last);
+                    is_on && whole.iter().all(|&byte| byte == u8::MAX)
+                };
+                if !archetype.chunks.iter().all(are_on) {
+                    return Err(fragment.not_enableable());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether each entity that lives has one row.
@@ -678,7 +714,8 @@ mod tests {
     fn no_file_has_more_fragments_than_a_registry_holds() {
         let load = |count| {
             let file = with_fragments(count, |number| number.to_string());
-            World::worlds_from_snapshot(&file, universe()).map(|worlds| worlds.len())
+            World::worlds_from_snapshot(&file, universe(), &LoadOptions::new())
+                .map(|worlds| worlds.len())
         };
         assert_eq!(load(65_535), Ok(0));
         let refused = load(65_536).unwrap_err().to_string();
@@ -691,7 +728,8 @@ mod tests {
     #[test]
     fn no_fragment_stands_there_twice_even_if_nobody_has_it() {
         let file = with_fragments(3, |number| format!("{}", number % 2));
-        let refused = World::worlds_from_snapshot(&file, universe()).unwrap_err();
+        let refused =
+            World::worlds_from_snapshot(&file, universe(), &LoadOptions::new()).unwrap_err();
         assert!(
             refused
                 .to_string()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::archetype::Universe;
 use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
-use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::load::{FileBytes, bring_worlds};
 use crate::world::snapshot::read::Saved;
+use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -100,7 +100,21 @@ impl World {
         universe: &Arc<Universe>,
         known: &EntityMap,
     ) -> Result<(Self, EntityMap), SnapshotError> {
-        FileBytes::open(path)?.make(|bytes| Self::from_snapshot_remapped(bytes, universe, known))
+        Self::load_remapped_with(path, universe, known, &LoadOptions::new())
+    }
+
+    /// Loads a world with new ids as far as the options say that it comes.
+    ///
+    /// # Errors
+    /// As for [`load_remapped`](Self::load_remapped).
+    pub fn load_remapped_with(
+        path: impl AsRef<Path>,
+        universe: &Arc<Universe>,
+        known: &EntityMap,
+        options: &LoadOptions,
+    ) -> Result<(Self, EntityMap), SnapshotError> {
+        FileBytes::open(path)?
+            .make(|bytes| Self::from_snapshot_remapped_with(bytes, universe, known, options))
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as
@@ -113,7 +127,20 @@ impl World {
         universe: &Arc<Universe>,
         known: &EntityMap,
     ) -> Result<(Self, EntityMap), SnapshotError> {
-        let saved = Saved::read(bytes, universe.registry())?;
+        Self::from_snapshot_remapped_with(bytes, universe, known, &LoadOptions::new())
+    }
+
+    /// Makes a world of bytes, with new ids, as far as the options say that it comes.
+    ///
+    /// # Errors
+    /// As for [`load_remapped`](Self::load_remapped).
+    pub fn from_snapshot_remapped_with(
+        bytes: &[u8],
+        universe: &Arc<Universe>,
+        known: &EntityMap,
+        options: &LoadOptions,
+    ) -> Result<(Self, EntityMap), SnapshotError> {
+        let saved = Saved::read(bytes, universe.registry(), options)?;
         saved.expect_one()?;
         let (mut worlds, entities) = bring_anew(saved, universe, known)?;
         Ok((worlds.remove(0), entities))
@@ -128,9 +155,10 @@ impl World {
         path: impl AsRef<Path>,
         universe: &Arc<Universe>,
         known: &EntityMap,
+        options: &LoadOptions,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
         FileBytes::open(path)?
-            .make(|bytes| Self::worlds_from_snapshot_remapped(bytes, universe, known))
+            .make(|bytes| Self::worlds_from_snapshot_remapped(bytes, universe, known, options))
     }
 
     /// Makes worlds of the bytes that [`worlds_to_snapshot`](Self::worlds_to_snapshot) gave, or
@@ -142,8 +170,9 @@ impl World {
         bytes: &[u8],
         universe: &Arc<Universe>,
         known: &EntityMap,
+        options: &LoadOptions,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
-        let saved = Saved::read(bytes, universe.registry())?;
+        let saved = Saved::read(bytes, universe.registry(), options)?;
         bring_anew(saved, universe, known)
     }
 }

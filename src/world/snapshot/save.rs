@@ -127,7 +127,7 @@ impl World {
     ///
     /// let universe = Universe::new();
     /// universe.registry().register_plain::<Entity>()?;
-    /// let worlds = World::load_worlds(&path, universe).unwrap();
+    /// let worlds = World::load_worlds(&path, universe, &Default::default()).unwrap();
     /// let [town, wild] = &worlds[..] else { panic!("as many as were saved, in their order") };
     /// assert!(town.exists(*wild.get::<Entity>(hunter)?));
     /// # std::fs::remove_file(path)?;

@@ -6,9 +6,9 @@ use crate::archetype::Universe;
 use crate::entity::{Entity, EntityMap};
 use crate::fragment::{FragmentRegistry, StateForm, StateValue};
 use crate::world::World;
-use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::Reader;
 use crate::world::snapshot::read::yes_or_no;
+use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::waiting::{SignalName, Waits};
 
 pub(super) const EARLY: &str = "the directory ends early";
@@ -104,6 +104,19 @@ impl<'f> SavedBesides<'f> {
             });
         }
         Ok(saved)
+    }
+
+    /// Leaves out what does not come, and of what it is not to be asked forgets which fields it had.
+    pub(in crate::world::snapshot) fn leave_out(&mut self, options: &LoadOptions) {
+        let comes = |value: &SavedValue<'_>| !options.skips_state(&value.name);
+        self.resources.retain(comes);
+        self.signals.retain(|signal| comes(&signal.carries));
+        let carried = self.signals.iter_mut().map(|signal| &mut signal.carries);
+        for value in self.resources.iter_mut().chain(carried) {
+            if options.ignores_fields(&value.name) {
+                value.shape = 0;
+            }
+        }
     }
 
     /// What the types are called whose values are in it.

@@ -556,3 +556,20 @@ fn a_world_whose_observer_panicked_when_a_chunk_began_comes_back() {
         assert_eq!(loaded.count(), 1);
     }
 }
+
+#[test]
+fn a_world_that_nobody_changes_gives_the_same_bytes_each_time() {
+    let (world, all) = small_world(700);
+    assert!(world.count() > 500 && all.len() == 700);
+    let saved = bytes(&world);
+    let worlds = small_worlds(300);
+    let together = || World::worlds_to_snapshot(&worlds.each_ref(), &SnapshotOptions::new());
+    let both = together().unwrap();
+    for _ in 0..3 {
+        assert_eq!(bytes(&world), saved);
+        assert_eq!(together().unwrap(), both);
+    }
+    let options = SnapshotOptions::new().skip_dead();
+    let living = world.to_snapshot(&options).unwrap();
+    assert_eq!(world.to_snapshot(&options).unwrap(), living);
+}

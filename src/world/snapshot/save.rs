@@ -102,6 +102,11 @@ impl World {
 
     /// The bytes that [`save_with`](Self::save_with) writes: for a network, or a store of your own.
     ///
+    /// The same world gives the same bytes each time, as long as nobody changes it and no other thread uses the universe
+    /// meanwhile, if what [writes values](crate::fragment::FragmentRegistry::register_state_with) of yours gives the same
+    /// for the same value. (Worlds with the same [hash](Self::state_hash) may give others: these say where entities lie,
+    /// too.)
+    ///
     /// # Errors
     /// As for [`save`](Self::save).
     pub fn to_snapshot(&self, options: &SnapshotOptions) -> Result<Vec<u8>, SnapshotError> {

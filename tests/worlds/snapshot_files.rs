@@ -79,6 +79,36 @@ fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
     assert!(folder.to_string().ends_with(": is not a file"), "{folder}");
 }
 
+/// Files that are longer than any memory, and hold next to nothing.
+#[cfg(unix)]
+#[test]
+fn of_a_file_that_is_no_whole_snapshot_only_the_begin_is_read() {
+    const LENGTH: u64 = 4 << 40;
+    let path = Path::new("long");
+    let load = |begin: &[u8]| {
+        std::fs::write(&path.0, begin).unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(&path.0);
+        if file.unwrap().set_len(LENGTH).is_err() {
+            // There are no such files here.
+            return None;
+        }
+        match World::load(&path.0, universe()).unwrap_err() {
+            SnapshotError::In { error, .. } => Some(*error),
+            error => panic!("{error}"),
+        }
+    };
+    let Some(error) = load(b"a film, perhaps") else {
+        return;
+    };
+    assert_eq!(error, SnapshotError::Foreign);
+    let saved = bytes(&small_world(20).0);
+    let expected = SnapshotError::Length {
+        expected: saved.len() as u64,
+        found: LENGTH,
+    };
+    assert_eq!(load(&saved), Some(expected));
+}
+
 #[test]
 fn every_byte_that_changes_is_noticed() {
     let (world, _) = small_world(12);

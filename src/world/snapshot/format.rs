@@ -108,15 +108,15 @@ impl Header {
         header
     }
 
-    /// Reads the header of a file of which these are all bytes.
-    pub(super) fn read(file: &[u8]) -> Result<Self, SnapshotError> {
-        if !file.starts_with(&MAGIC) && !MAGIC.starts_with(file) {
+    /// Reads the header of a file that begins with these bytes, and has so many.
+    pub(super) fn read(begin: &[u8], length: u64) -> Result<Self, SnapshotError> {
+        if !begin.starts_with(&MAGIC) && !MAGIC.starts_with(begin) {
             return Err(SnapshotError::Foreign);
         }
-        let Some(bytes) = file.first_chunk::<{ Self::BYTES }>() else {
+        let Some(bytes) = begin.first_chunk::<{ Self::BYTES }>() else {
             return Err(SnapshotError::Length {
                 expected: Self::BYTES as u64,
-                found: file.len() as u64,
+                found: begin.len() as u64,
             });
         };
         let mut reader = Reader::new(bytes, 0);
@@ -145,10 +145,10 @@ impl Header {
             slots: Some(number()?).filter(|&slots| slots != NO_VERSIONS),
         };
         verify(&bytes[..56], number()?, 0, "the header's checksum is wrong")?;
-        if header.bytes != file.len() as u64 {
+        if header.bytes != length {
             return Err(SnapshotError::Length {
                 expected: header.bytes,
-                found: file.len() as u64,
+                found: length,
             });
         }
         let versions = header.slots.unwrap_or(0).checked_mul(4);

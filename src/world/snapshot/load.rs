@@ -13,7 +13,7 @@ use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::{Entity, EntityMap};
 use crate::file_bytes;
 use crate::fragment::{FragmentId, Value};
-use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
+use crate::world::snapshot::format::{FULL_CHUNK, Header, bit_bytes};
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
@@ -32,8 +32,8 @@ impl World {
     /// changed. What comes next comes to lie where it would have in the world that was saved: see
     /// [there](Self::save).
     ///
-    /// The file is read into memory, as many bytes as it has, and all of it is checked first: nothing that becomes of the
-    /// file meanwhile harms. Who knows that nobody changes it can do without that memory: map it, and give the bytes of the
+    /// The file is read into memory, as many bytes as it has if it begins as a snapshot of that length does (of any other
+    /// 64 bytes are read), and all of it is checked first: nothing that becomes of the file meanwhile harms. Who knows that nobody changes it can do without that memory: map it, and give the bytes of the
     /// mapping to [`from_snapshot`](Self::from_snapshot).
     ///
     /// O(bytes + fragments that are registered), and for each composition that comes O(its fragments × (its chunks + its
@@ -479,10 +479,11 @@ impl Places {
     }
 }
 
-/// The bytes of a file, in pages of their own: in a mapping of the file itself others could change them, or take them away.
+/// The bytes of a file that begins as a snapshot does, in pages of their own: in a mapping of the file itself others could
+/// change them, or take them away.
 pub(super) struct FileBytes {
     path: PathBuf,
-    bytes: Option<MmapMut>,
+    bytes: MmapMut,
 }
 
 impl FileBytes {
@@ -491,29 +492,8 @@ impl FileBytes {
         // Not when a world is on its way: whose path it is may panic.
         drop(path);
         let path = file;
-        let read = || -> io::Result<Option<MmapMut>> {
-            file_bytes::length(&path)?;
-            let mut file = File::open(&path)?;
-            let length = usize::try_from(file.metadata()?.len());
-            let length = length.map_err(|_| io::ErrorKind::OutOfMemory)?;
-            if length == 0 {
-                // Nothing can not be mapped.
-                return Ok(None);
-            }
-            let mut bytes = MmapMut::map_anon(length)?;
-            // Advice: without it only speed differs.
-            #[cfg(all(target_os = "linux", not(miri)))]
-            let _ = bytes.advise(memmap2::Advice::HugePage);
-            file.read_exact(&mut bytes)?;
-            Ok(Some(bytes))
-        };
-        match read() {
-            Ok(bytes) => Ok(Self { path, bytes }),
-            Err(source) => Err(SnapshotError::File {
-                path,
-                source: source.into(),
-            }),
-        }
+        let bytes = read_file(&path)?;
+        Ok(Self { path, bytes })
     }
 
     /// Makes something of the bytes.
@@ -521,12 +501,45 @@ impl FileBytes {
         self,
         make: impl FnOnce(&[u8]) -> Result<T, SnapshotError>,
     ) -> Result<T, SnapshotError> {
-        let bytes = self.bytes.as_deref().unwrap_or(&[]);
-        make(bytes).map_err(|error| SnapshotError::In {
+        make(&self.bytes).map_err(|error| SnapshotError::In {
             path: self.path,
             error: Box::new(error),
         })
     }
+}
+
+/// The bytes of a file, if it begins as a snapshot of its length does: there is room for all of it only then, for it may
+/// be any file, of any length.
+fn read_file(path: &Path) -> Result<MmapMut, SnapshotError> {
+    let unreadable = |source: io::Error| SnapshotError::File {
+        path: path.to_owned(),
+        source: source.into(),
+    };
+    let (mut file, length) = file_bytes::open(path).map_err(unreadable)?;
+    let mut begin = Vec::with_capacity(Header::BYTES);
+    let mut header = (&mut file).take(length.min(Header::BYTES as u64));
+    header.read_to_end(&mut begin).map_err(unreadable)?;
+    if let Err(error) = Header::read(&begin, length) {
+        return Err(SnapshotError::In {
+            path: path.to_owned(),
+            error: Box::new(error),
+        });
+    }
+    read_rest(file, length, &begin).map_err(unreadable)
+}
+
+/// All bytes of a file of this length that begins with these, which were read. Somebody may change the rest meanwhile: all is
+/// looked at when it is here.
+fn read_rest(mut file: File, length: u64, begin: &[u8]) -> io::Result<MmapMut> {
+    let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut bytes = MmapMut::map_anon(length)?;
+    // Advice: without it only speed differs.
+    #[cfg(all(target_os = "linux", not(miri)))]
+    let _ = bytes.advise(memmap2::Advice::HugePage);
+    let (first, rest) = bytes.split_at_mut(begin.len());
+    first.copy_from_slice(begin);
+    file.read_exact(rest)?;
+    Ok(bytes)
 }
 
 /// Copies bytes, and lends the copy: of a mapping of a file that somebody changes all the same, only the copy can be looked

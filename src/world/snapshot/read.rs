@@ -77,7 +77,7 @@ impl<'f> Saved<'f> {
         registry: &FragmentRegistry,
         options: &LoadOptions,
     ) -> Result<Self, SnapshotError> {
-        let header = Header::read(file)?;
+        let header = Header::read(file, file.len() as u64)?;
         let directory = &file[header.directory as usize..];
         let what = "the directory's checksum is wrong";
         verify(directory, header.directory_checksum, header.directory, what)?;
@@ -565,7 +565,7 @@ mod tests {
     /// A file of a world without shared values, with nothing besides its entities, whose last chunk gets another place;
     /// all checksums are right.
     fn with_last_place(file: &[u8], place: u32) -> Vec<u8> {
-        let header = Header::read(file).unwrap();
+        let header = Header::read(file, file.len() as u64).unwrap();
         let mut file = file.to_vec();
         let at = file.len() - NOTHING - 12;
         file[at..at + 4].copy_from_slice(&place.to_le_bytes());
@@ -613,7 +613,7 @@ mod tests {
             world.create((number,)).unwrap();
         }
         let mut file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-        let mut header = Header::read(&file).unwrap();
+        let mut header = Header::read(&file, file.len() as u64).unwrap();
         // Behind the checksum of the versions, how many fragments there are, and what is told of one before its shape.
         let shape = header.directory as usize + 8 + 4 + 3 + 4 + 8;
         assert_eq!(file[shape..shape + 8], u32::SHAPE.to_le_bytes());
@@ -647,7 +647,7 @@ mod tests {
 
     /// A file of one chunk with other bytes in it; all checksums are right.
     fn with_chunk(file: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
-        let header = Header::read(file).unwrap();
+        let header = Header::read(file, file.len() as u64).unwrap();
         let (mut file, directory) = (file.to_vec(), header.directory as usize);
         change(&mut file[Header::BYTES..directory]);
         let checksum = Checksum::of(&file[Header::BYTES..directory]);
@@ -692,7 +692,7 @@ mod tests {
     /// A file of no world, with so many fragments that nobody has, each with the name that `name` gives.
     fn with_fragments(count: u32, name: impl Fn(u32) -> String) -> Vec<u8> {
         let mut file = World::worlds_to_snapshot(&[], &SnapshotOptions::new()).unwrap();
-        let mut header = Header::read(&file).unwrap();
+        let mut header = Header::read(&file, file.len() as u64).unwrap();
         file.truncate(header.directory as usize);
         file.extend(Checksum::of(&[]).to_le_bytes());
         file.extend(count.to_le_bytes());

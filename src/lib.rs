@@ -131,6 +131,8 @@ pub mod processor;
 #[cfg(all(feature = "world", not(loom)))]
 pub mod query;
 #[cfg(all(feature = "world", not(loom)))]
+mod shown;
+#[cfg(all(feature = "world", not(loom)))]
 pub mod signal;
 pub mod sync;
 #[cfg(all(feature = "world", not(loom)))]

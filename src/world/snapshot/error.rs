@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
 use crate::fragment::{FragmentInfo, FragmentKind, which_is};
+use crate::shown::{listed, shown, shown_quoted, shown_text};
 use crate::world::{SystemError, WorldError};
 
 /// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
+///
+/// The text has names that come out of a file in one line each, with what is not to be seen escaped, and of long names and
+/// of many no more than the begin: the fields have all of them, as they stand there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -25,7 +29,7 @@ pub enum SnapshotError {
     /// type a name of its own.
     #[error(
         "there are two {kind}s with the name {name:?}: {}",
-        listed(are, ", and ")
+        listed(are.iter(), ", and ")
     )]
     Ambiguous {
         /// The name.
@@ -36,7 +40,7 @@ pub enum SnapshotError {
         are: [Box<str>; 2],
     },
     /// The file cannot be opened, read or written.
-    #[error("{path}: {source}", path = shown(path))]
+    #[error("{path}: {source}", path = shown_path(path))]
     File {
         /// The file.
         path: PathBuf,
@@ -44,7 +48,7 @@ pub enum SnapshotError {
         r#source: SystemError,
     },
     /// What is wrong with the bytes of a file.
-    #[error("{path}: {error}", path = shown(path))]
+    #[error("{path}: {error}", path = shown_path(path))]
     In {
         /// The file.
         path: PathBuf,
@@ -95,7 +99,7 @@ pub enum SnapshotError {
     /// The snapshot has values of types which are not registered in the universe as part of a world's state.
     #[error(
         "the snapshot has values of {}, which {} not registered: see `FragmentRegistry::register_state`",
-        listed(names, ", "),
+        listed(names.iter().map(|name| shown(name)), ", "),
         is_or_are(names.len())
     )]
     UnregisteredState {
@@ -112,7 +116,11 @@ pub enum SnapshotError {
         reason: Box<str>,
     },
     /// A resource, or what a delayed signal carries, could not be made of its bytes.
-    #[error("the bytes at byte {at} of the snapshot are no {name:?}: {reason}")]
+    #[error(
+        "the bytes at byte {at} of the snapshot are no {}: {}",
+        shown_quoted(name),
+        shown_text(reason)
+    )]
     StateNotRead {
         /// What the type is called.
         name: Box<str>,
@@ -124,7 +132,7 @@ pub enum SnapshotError {
     /// Fragments' values had another size or alignment when the snapshot was made, or other
     /// [fields](crate::fragment::Plain::SHAPE): [what can be
     /// done](crate::world::World::load#types-whose-fields-have-changed).
-    #[error("{}", listed(fragments, "; "))]
+    #[error("{}", listed(fragments.iter(), "; "))]
     Layout {
         /// All of them, one at least.
         fragments: Box<[ChangedLayout]>,
@@ -288,18 +296,12 @@ impl fmt::Display for MissingFragment {
             size,
             align,
         } = self;
-        write!(f, "a {kind} {name}")?;
+        write!(f, "a {kind} {}", shown(name))?;
         match (size, align) {
             (0, 1) => Ok(()),
             _ => write!(f, " of {size} bytes aligned to {align}"),
         }
     }
-}
-
-/// Several, one after the other.
-fn listed(all: &[impl fmt::Display], between: &str) -> String {
-    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
-    all.join(between)
 }
 
 /// Whose value something is, as an error begins.
@@ -309,13 +311,14 @@ fn of(entity: Option<&Entity>) -> String {
 
 /// Fragments that are not registered, as an error tells them.
 fn unregistered(fragments: &[MissingFragment], here: &[(Box<str>, FragmentKind)]) -> String {
-    let mut told = listed(fragments, ", ");
-    told = told + ", which " + is_or_are(fragments.len()) + " not registered";
-    for (at, (name, kind)) in here.iter().enumerate() {
-        let begin = if at == 0 { " as such: here" } else { "," };
-        told += &format!("{begin} {name} is a {kind}");
+    let told = listed(fragments.iter(), ", ");
+    let told = told + ", which " + is_or_are(fragments.len()) + " not registered";
+    if here.is_empty() {
+        return told;
     }
-    told
+    let here = here.iter();
+    let here = here.map(|(name, kind)| format!("{} is a {kind}", shown(name)));
+    told + " as such: here " + &listed(here, ", ")
 }
 
 fn is_or_are(count: usize) -> &'static str {
@@ -323,7 +326,7 @@ fn is_or_are(count: usize) -> &'static str {
 }
 
 /// A path as it is told: one that is empty must be seen.
-fn shown(path: &Path) -> String {
+fn shown_path(path: &Path) -> String {
     if path.as_os_str().is_empty() {
         return "the empty path".into();
     }

@@ -1,4 +1,5 @@
-//! Fuzzes the reader of snapshots: whatever the bytes are, it refuses them or makes a whole world.
+//! Fuzzes the reader of snapshots: whatever the bytes are, it refuses them or makes a whole world, of which their summary
+//! said before what it holds.
 //!
 //! What is done with a world that came out, and the world that inputs are made of, are those of the tests; see
 //! `tests/support/snapshot_world.rs`. Checksums are not looked at under `cfg(fuzzing)`: who could guess them?

@@ -37,6 +37,7 @@ impl<T: Fragment + Eq + core::hash::Hash> SharedFragment for T {}
 
 /// The role of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FragmentKind {
     /// One value an entity.
     Fragment,

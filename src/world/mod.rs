@@ -59,7 +59,8 @@ pub use pending::Pending;
 pub use prototype::Prototype;
 pub use resources::Resources;
 pub use snapshot::{
-    ChangedLayout, LoadOptions, MissingFragment, SnapshotError, SnapshotOptions, Unsaved,
+    ChangedLayout, FragmentSummary, LoadOptions, MissingFragment, SnapshotError, SnapshotOptions,
+    SnapshotSummary, Unsaved,
 };
 pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;

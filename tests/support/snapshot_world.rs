@@ -9,7 +9,7 @@ use std::time::Duration;
 use megachunk::entity::EntityMap;
 use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
-use megachunk::world::{SnapshotError, SnapshotOptions};
+use megachunk::world::{SnapshotError, SnapshotOptions, SnapshotSummary};
 
 /// Two floats without padding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -249,10 +249,18 @@ fn fill_besides(world: &mut World, all: &[Entity]) {
 /// Takes bytes for a snapshot. If they are one, the worlds are whole: they can be saved, loaded, changed and
 /// emptied, and their state survives.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
+    // Whoever looks first is told of all that is loaded, and of no more.
+    let summary = SnapshotSummary::of(bytes);
     let mut worlds = match World::worlds_from_snapshot(bytes, universe(), &LoadOptions::new()) {
         Err(SnapshotError::DeadSkipped) => return check_dead_skipped(bytes),
         worlds => worlds?,
     };
+    let summary = summary.expect("it was loaded");
+    assert_eq!(summary.worlds, worlds.len());
+    let sum = |of: fn(&World) -> usize| worlds.iter().map(of).sum::<usize>() as u64;
+    assert_eq!(summary.entities, sum(World::count));
+    assert_eq!(summary.signals, sum(|of| of.pending().delayed_signals));
+    assert!(summary.slots.is_some() && !summary.to_string().is_empty());
     let hashes = |worlds: &[World]| -> Result<Vec<u64>, SnapshotError> {
         worlds.iter().map(World::state_hash).collect()
     };
@@ -374,6 +382,9 @@ fn check_dead_skipped(bytes: &[u8]) -> Result<(), SnapshotError> {
         )
     };
     let (one, other) = (load()?, load()?);
+    let summary = SnapshotSummary::of(bytes).expect("it was loaded");
+    assert_eq!((summary.worlds, summary.slots), (one.0.len(), None));
+    assert_eq!(summary.entities, one.1.len() as u64);
     assert_eq!(universe.count(), 2 * one.1.len());
     let olds = |entities: &EntityMap| -> HashMap<Entity, Entity> {
         entities.iter().map(|(old, new)| (new, old)).collect()

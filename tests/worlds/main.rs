@@ -34,6 +34,7 @@ mod snapshot_files;
 mod snapshots;
 mod snapshots_refused;
 mod state;
+mod strange_files;
 mod takes;
 mod threads;
 mod values;

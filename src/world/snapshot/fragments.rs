@@ -13,13 +13,15 @@ use crate::world::snapshot::{ChangedLayout, LoadOptions, MissingFragment, Snapsh
 
 /// A fragment of a file.
 pub(super) struct SavedFragment {
-    name: Box<str>,
+    pub(super) name: Box<str>,
     /// `None` if it is left out, or if it does not fit the registry and no entity has it.
     pub(super) known: Option<FragmentId>,
     /// It is to be left out, whoever has it.
     pub(super) skipped: bool,
     pub(super) kind: FragmentKind,
     pub(super) size: usize,
+    /// As the file has it.
+    pub(super) align: u64,
     /// The type of its values, if they are of one.
     of: Option<&'static str>,
     /// Which bytes are a value, if not all are.
@@ -85,16 +87,16 @@ impl SavedFragment {
     }
 }
 
-/// Reads the fragments of a file, and finds them among those that are registered.
+/// Reads the fragments of a file, and finds them among those that are registered. Without a registry all are taken as the
+/// file has them, and for known.
 pub(super) fn read_fragments(
     reader: &mut Reader<'_>,
     has_shapes: bool,
-    registry: &FragmentRegistry,
-    options: &LoadOptions,
+    whole: Option<(&FragmentRegistry, &LoadOptions)>,
 ) -> Result<Vec<SavedFragment>, SnapshotError> {
     let mut fragments: Vec<SavedFragment> = Vec::new();
     let mut known: HashMap<(&str, FragmentKind), Vec<&FragmentInfo>> = HashMap::new();
-    for info in registry.iter() {
+    for info in whole.iter().flat_map(|(registry, _)| registry.iter()) {
         known
             .entry((info.name(), info.kind()))
             .or_default()
@@ -109,12 +111,16 @@ pub(super) fn read_fragments(
         return Err(too_many);
     }
     for _ in 0..count {
-        let fragment = match read_fragment(reader, (has_shapes, options), &known) {
+        let known = whole.map(|(_, options)| (&known, options));
+        let fragment = match read_fragment(reader, has_shapes, known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { fragments, .. }) => {
                 for MissingFragment { name, .. } in &fragments {
                     let roles = FragmentKind::ALL.into_iter();
-                    let there = roles.filter(|role| known.contains_key(&(&**name, *role)));
+                    let is_there = |role| {
+                        known.is_some_and(|(known, _)| known.contains_key(&(&**name, role)))
+                    };
+                    let there = roles.filter(|&role| is_there(role));
                     here.extend(there.map(|role| (name.clone(), role)));
                 }
                 missing.extend(fragments);
@@ -149,18 +155,39 @@ pub(super) fn read_fragments(
 struct Told {
     name: Box<str>,
     kind: FragmentKind,
+    enableable: bool,
     align: u64,
     size: u64,
     /// 0: not known.
     shape: u64,
 }
 
+impl Told {
+    /// As the file has it: `known` if it is to be taken for that, though nobody asks which one it is; `skipped` if it is
+    /// to be left out.
+    fn unfound(self, known: bool, skipped: bool, size: usize) -> SavedFragment {
+        SavedFragment {
+            name: self.name,
+            known: known.then_some(FragmentId::from_number(0)),
+            skipped,
+            kind: self.kind,
+            size,
+            align: self.align,
+            of: None,
+            is_value: None,
+            map_entities: None,
+            enableable: self.enableable,
+            always_on: false,
+        }
+    }
+}
+
 /// Reads a fragment, and finds it among those that are registered. One that no entity has, or that is left out, need not be
 /// there.
 fn read_fragment(
     reader: &mut Reader<'_>,
-    (has_shapes, options): (bool, &LoadOptions),
-    known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
+    has_shapes: bool,
+    known: Option<(&HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>, &LoadOptions)>,
 ) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
     let begin = reader.clone();
@@ -182,45 +209,38 @@ fn read_fragment(
     if enableable && !one_by_one {
         return Err(begin.damaged("what is switched off is a fragment or a tag"));
     }
-    let skipped = options.skips(&name);
+    let skipped = known.is_some_and(|(_, options)| options.skips(&name));
+    let any_fields = known.is_some_and(|(_, options)| options.ignores_fields(&name));
     let told = Told {
-        shape: if options.ignores_fields(&name) {
-            0
-        } else {
-            shape
-        },
+        shape: if any_fields { 0 } else { shape },
         name: name.into_boxed_str(),
         kind,
+        enableable,
         align,
         size,
     };
-    let found = (!skipped).then(|| find_fragment(&told, known));
-    match found.transpose() {
-        Ok(Some(info)) => Ok(SavedFragment {
+    let size = usize::try_from(size).map_err(|_| begin.damaged("no value is so large"));
+    let known = match known {
+        None => return Ok(told.unfound(true, false, size?)),
+        Some(_) if skipped => return Ok(told.unfound(false, true, size?)),
+        Some((known, _)) => known,
+    };
+    match find_fragment(&told, known) {
+        Ok(info) => Ok(SavedFragment {
             name: info.name().into(),
             known: Some(info.id()),
             skipped: false,
             kind,
             size: info.layout().size(),
+            align,
             of: info.plain_type_name(),
             is_value: info.which_are_values(),
             map_entities: info.map_entities(),
             enableable,
             always_on: enableable && !info.is_enableable(),
         }),
-        Err(error) if is_needed => Err(error),
-        Ok(None) | Err(_) => Ok(SavedFragment {
-            name: told.name,
-            known: None,
-            skipped,
-            kind,
-            size: usize::try_from(size).map_err(|_| begin.damaged("no value is so large"))?,
-            of: None,
-            is_value: None,
-            map_entities: None,
-            enableable,
-            always_on: false,
-        }),
+        Err(_) if !is_needed => Ok(told.unfound(false, false, size?)),
+        Err(error) => Err(error),
     }
 }
 

@@ -1,19 +1,15 @@
 //! Worlds come out of a file.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-
-use memmap2::MmapMut;
 
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::{Entity, EntityMap};
-use crate::file_bytes;
 use crate::fragment::{FragmentId, Value};
-use crate::world::snapshot::format::{FULL_CHUNK, Header, bit_bytes};
+use crate::world::snapshot::file::FileBytes;
+use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
@@ -35,6 +31,10 @@ impl World {
     /// The file is read into memory, as many bytes as it has if it begins as a snapshot of that length does (of any other
     /// 64 bytes are read), and all of it is checked first: nothing that becomes of the file meanwhile harms. Who knows that nobody changes it can do without that memory: map it, and give the bytes of the
     /// mapping to [`from_snapshot`](Self::from_snapshot).
+    ///
+    /// A file decides how many chunks and slots it takes, for chunks are as long as they were, also those that are nearly
+    /// empty: half a megabyte of a file that somebody has made for it can take all 16 GiB that a universe has. Where files
+    /// come from strangers, [`SnapshotSummary`](crate::world::SnapshotSummary) says beforehand how much it will be.
     ///
     /// O(bytes + fragments that are registered), and for each composition that comes O(its fragments × (its chunks + its
     /// entities)), where of chunk fragments, and of those that are switched off, the square counts: they are few.
@@ -477,69 +477,6 @@ impl Places {
         let place = self.places.get(at as usize).copied();
         place.filter(|&place| place != FULL_CHUNK)
     }
-}
-
-/// The bytes of a file that begins as a snapshot does, in pages of their own: in a mapping of the file itself others could
-/// change them, or take them away.
-pub(super) struct FileBytes {
-    path: PathBuf,
-    bytes: MmapMut,
-}
-
-impl FileBytes {
-    pub(super) fn open(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
-        let file = path.as_ref().to_owned();
-        // Not when a world is on its way: whose path it is may panic.
-        drop(path);
-        let path = file;
-        let bytes = read_file(&path)?;
-        Ok(Self { path, bytes })
-    }
-
-    /// Makes something of the bytes.
-    pub(super) fn make<T>(
-        self,
-        make: impl FnOnce(&[u8]) -> Result<T, SnapshotError>,
-    ) -> Result<T, SnapshotError> {
-        make(&self.bytes).map_err(|error| SnapshotError::In {
-            path: self.path,
-            error: Box::new(error),
-        })
-    }
-}
-
-/// The bytes of a file, if it begins as a snapshot of its length does: there is room for all of it only then, for it may
-/// be any file, of any length.
-fn read_file(path: &Path) -> Result<MmapMut, SnapshotError> {
-    let unreadable = |source: io::Error| SnapshotError::File {
-        path: path.to_owned(),
-        source: source.into(),
-    };
-    let (mut file, length) = file_bytes::open(path).map_err(unreadable)?;
-    let mut begin = Vec::with_capacity(Header::BYTES);
-    let mut header = (&mut file).take(length.min(Header::BYTES as u64));
-    header.read_to_end(&mut begin).map_err(unreadable)?;
-    if let Err(error) = Header::read(&begin, length) {
-        return Err(SnapshotError::In {
-            path: path.to_owned(),
-            error: Box::new(error),
-        });
-    }
-    read_rest(file, length, &begin).map_err(unreadable)
-}
-
-/// All bytes of a file of this length that begins with these, which were read. Somebody may change the rest meanwhile: all is
-/// looked at when it is here.
-fn read_rest(mut file: File, length: u64, begin: &[u8]) -> io::Result<MmapMut> {
-    let length = usize::try_from(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    let mut bytes = MmapMut::map_anon(length)?;
-    // Advice: without it only speed differs.
-    #[cfg(all(target_os = "linux", not(miri)))]
-    let _ = bytes.advise(memmap2::Advice::HugePage);
-    let (first, rest) = bytes.split_at_mut(begin.len());
-    first.copy_from_slice(begin);
-    file.read_exact(rest)?;
-    Ok(bytes)
 }
 
 /// Copies bytes, and lends the copy: of a mapping of a file that somebody changes all the same, only the copy can be looked

@@ -3,13 +3,14 @@
 //! [`World::state_hash`](crate::world::World::state_hash) says whether two worlds are in the same state;
 //! [`World::save`](crate::world::World::save) and [`World::load`](crate::world::World::load) carry it
 //! from one run of a program to the next; [`World::load_remapped`](crate::world::World::load_remapped) brings
-//! it to where others live, with new ids. All want fragments whose values are nothing but their bytes
-//! ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
+//! it to where others live, with new ids; [`SnapshotSummary`] says what a file holds before. All want fragments whose
+//! values are nothing but their bytes ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
 
 mod besides;
 mod checksum;
 mod chunk_form;
 mod error;
+mod file;
 mod format;
 mod fragments;
 mod load;
@@ -20,6 +21,7 @@ mod remap;
 mod save;
 mod saved_worlds;
 mod state;
+mod summary;
 mod unnamed;
 mod unsaved;
 mod write;
@@ -27,4 +29,5 @@ mod write;
 pub use error::{ChangedLayout, MissingFragment, SnapshotError};
 pub use load_options::LoadOptions;
 pub use options::SnapshotOptions;
+pub use summary::{FragmentSummary, SnapshotSummary};
 pub use unsaved::Unsaved;

@@ -57,7 +57,7 @@ pub(super) struct SavedArchetype<'f> {
 pub(super) struct SavedChunk {
     /// Where its bytes begin in the file.
     pub(super) at: usize,
-    bytes: usize,
+    pub(super) bytes: usize,
     pub(super) len: u32,
     /// Where its handles begin among those of all chunks.
     handles: usize,
@@ -79,27 +79,55 @@ impl<'f> Saved<'f> {
     ) -> Result<Self, SnapshotError> {
         let header = Header::read(file, file.len() as u64)?;
         let directory = &file[header.directory as usize..];
+        let mut saved = Self::of_directory(header, directory, Some((file, registry, options)))?;
+        saved.check_types(registry)?;
+        saved.check_chunks()?;
+        saved.check_switches()?;
+        saved.check_handles()?;
+        Ok(saved)
+    }
+
+    /// Reads and checks a directory, for who makes nothing of it: all fragments are taken for known, the file is not
+    /// there, nor are its versions and handles.
+    pub(super) fn told(header: Header, directory: &'f [u8]) -> Result<Self, SnapshotError> {
+        Self::of_directory(header, directory, None)
+    }
+
+    /// Reads a directory, and the versions of the whole file.
+    fn of_directory(
+        header: Header,
+        directory: &'f [u8],
+        whole: Option<(&'f [u8], &FragmentRegistry, &LoadOptions)>,
+    ) -> Result<Self, SnapshotError> {
         let what = "the directory's checksum is wrong";
         verify(directory, header.directory_checksum, header.directory, what)?;
         let mut reader = Reader::new(directory, header.directory);
-
         let checksum = reader.u64("the directory ends early")?;
-        let versions = versions(file, header, checksum)?;
         let mut saved = Self {
-            file,
-            versions,
+            file: &[],
+            versions: None,
             fragments: Vec::new(),
             worlds: Vec::new(),
             handles: Vec::new(),
             entities: None,
         };
-        saved.fragments = read_fragments(&mut reader, header.has_shapes(), registry, options)?;
+        match whole {
+            None => are_slots(header)?,
+            Some((file, ..)) => {
+                saved.file = file;
+                saved.versions = versions(file, header, checksum)?;
+            }
+        }
+        let known = whole.map(|(_, registry, options)| (registry, options));
+        saved.fragments = read_fragments(&mut reader, header.has_shapes(), known)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
             let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
             if header.has_besides() {
                 world.besides = SavedBesides::read(&mut reader, header.has_shapes())?;
-                world.besides.leave_out(options);
+                if let Some((.., options)) = whole {
+                    world.besides.leave_out(options);
+                }
             }
             saved.worlds.push(world);
         }
@@ -110,10 +138,6 @@ impl<'f> Saved<'f> {
         if !reader.is_done() {
             return Err(reader.damaged("something stands behind the directory"));
         }
-        saved.check_types(registry)?;
-        saved.check_chunks()?;
-        saved.check_switches()?;
-        saved.check_handles()?;
         Ok(saved)
     }
 
@@ -149,6 +173,7 @@ impl<'f> Saved<'f> {
             let archetype = self.read_archetype(reader, &world, at, end)?;
             world.archetypes.push(archetype);
         }
+        share_runs(&mut world.archetypes);
         Ok(world)
     }
 
@@ -434,6 +459,18 @@ impl<'f> Saved<'f> {
     }
 }
 
+/// Where a file has one composition several times, as one whose worlds were saved without some fragments, all come to the
+/// chunks of the first: with the length that its shortest ones have.
+fn share_runs(archetypes: &mut [SavedArchetype<'_>]) {
+    let mut order: Vec<usize> = (0..archetypes.len()).collect();
+    order.sort_by(|&one, &other| archetypes[one].fragments.cmp(&archetypes[other].fragments));
+    for pair in order.windows(2) {
+        if archetypes[pair[0]].fragments == archetypes[pair[1]].fragments {
+            archetypes[pair[1]].run = archetypes[pair[0]].run;
+        }
+    }
+}
+
 /// Reads a chunk, whose bytes begin at `at` and end before `end`. O(bytes of it in the directory).
 fn read_chunk(
     reader: &mut Reader<'_>,
@@ -513,6 +550,17 @@ pub(super) fn yes_or_no(reader: &mut Reader<'_>) -> Result<bool, SnapshotError> 
     }
 }
 
+/// Whether no more versions are told of than there are slots.
+fn are_slots(header: Header) -> Result<(), SnapshotError> {
+    match header.slots.unwrap_or(0) > EntityIndex::CAPACITY as u64 {
+        false => Ok(()),
+        true => Err(SnapshotError::Damaged {
+            what: "there are more versions than slots",
+            at: Header::BYTES as u64,
+        }),
+    }
+}
+
 fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Option<Vec<u32>>, SnapshotError> {
     let at = Header::BYTES;
     let slots = header.slots.unwrap_or(0);
@@ -523,13 +571,7 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Option<Vec<u32
         at as u64,
         "the checksum of the versions is wrong",
     )?;
-    if slots > EntityIndex::CAPACITY as u64 {
-        let what = "there are more versions than slots";
-        return Err(SnapshotError::Damaged {
-            what,
-            at: at as u64,
-        });
-    }
+    are_slots(header)?;
     let (versions, _) = bytes.as_chunks::<4>();
     let versions: Vec<u32> = versions
         .iter()

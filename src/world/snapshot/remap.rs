@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::archetype::Universe;
 use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
-use crate::world::snapshot::load::{FileBytes, bring_worlds};
+use crate::world::snapshot::file::FileBytes;
+use crate::world::snapshot::load::bring_worlds;
 use crate::world::snapshot::read::Saved;
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};

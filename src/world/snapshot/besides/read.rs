@@ -126,6 +126,11 @@ impl<'f> SavedBesides<'f> {
         values.map(|value| &*value.name)
     }
 
+    /// How many signals wait.
+    pub(in crate::world::snapshot) fn signals(&self) -> usize {
+        self.signals.len()
+    }
+
     /// Gives it to a world whose entities have come; those of worlds that come with it have ids, and no place, perhaps.
     pub(in crate::world::snapshot) fn bring(
         &self,

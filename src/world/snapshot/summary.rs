@@ -1,0 +1,213 @@
+//! `SnapshotSummary`: what a file holds, for who has not decided yet whether to load it.
+
+use core::fmt;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::chunk::CHUNK_BYTES;
+use crate::fragment::FragmentKind;
+use crate::shown::{listed, shown};
+use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::besides::SavedBesides;
+use crate::world::snapshot::file::read_directory;
+use crate::world::snapshot::format::Header;
+use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk};
+
+/// What a snapshot holds, and what loading it asks for: without a universe, and without a world.
+///
+/// It comes from the file's header and directory, which are checked as they are for a
+/// [load](crate::world::World::load): a file that is loaded has a summary, which is true. Of one that is damaged elsewhere,
+/// in its chunks for one, there may be a summary, too.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::world::SnapshotSummary;
+///
+/// let mut world = World::new();
+/// world.registry().register_plain_as::<u32>("game::Heat")?;
+/// world.registry().register_state_as::<u64>("game::Score")?;
+/// let _ = world.create_batch((0..1_000_u32).map(|n| (n,)))?;
+/// world.resources_mut().insert(7_u64);
+/// let file = world.to_snapshot(&Default::default())?;
+///
+/// let summary = SnapshotSummary::of(&file)?;
+/// assert_eq!((summary.worlds, summary.entities), (1, 1_000));
+/// assert_eq!((&*summary.fragments[0].name, summary.fragments[0].entities), ("game::Heat", 1_000));
+/// assert_eq!(summary.state_types, ["game::Score"]);
+/// // Whoever takes files of strangers has a limit.
+/// assert!(summary.chunk_bytes() < 64 << 20);
+/// println!("{summary}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct SnapshotSummary {
+    /// The format of the file.
+    pub format: u32,
+    /// Bytes of the whole file.
+    pub bytes: u64,
+    /// Worlds that were saved together.
+    pub worlds: usize,
+    /// Entities of all of them.
+    pub entities: u64,
+    /// Chunks of 16 KiB that loading [with its ids](crate::world::World::load) takes, if values are laid out here as they
+    /// were where it was saved; a few more, where chunks had got another layout in place. With [new
+    /// ids](crate::world::World::load_remapped) it takes no more than that.
+    pub chunks: u64,
+    /// Those among them that have no entities, and do not come with new ids.
+    pub empty_chunks: u64,
+    /// Slots of the entity index that loading with its ids takes, of the living and the dead; `None` if the dead [were left
+    /// out](crate::world::SnapshotOptions::skip_dead), and it is to be loaded with new ids.
+    pub slots: Option<u64>,
+    /// The fragments, in the order of the file: by name, then role.
+    pub fragments: Vec<FragmentSummary>,
+    /// What the types are called whose values it has besides entities, as resources and in signals, each once, in order.
+    pub state_types: Vec<String>,
+    /// Signals that wait for their time.
+    pub signals: u64,
+}
+
+/// What a snapshot says of a fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct FragmentSummary {
+    /// Its name, which may be anything in a file that this crate has not written.
+    pub name: String,
+    /// Its role.
+    pub kind: FragmentKind,
+    /// Bytes of a value.
+    pub size: u64,
+    /// Alignment of a value, in bytes.
+    pub align: u64,
+    /// It can be switched off.
+    pub enableable: bool,
+    /// Entities that have it, or its chunk's or shared value. If it is none, the file can be loaded where it is not
+    /// registered.
+    pub entities: u64,
+}
+
+impl SnapshotSummary {
+    /// That of the bytes that [`to_snapshot`](crate::world::World::to_snapshot) gave. O(bytes that are not entities, and
+    /// for each composition its fragments × its chunks).
+    ///
+    /// # Errors
+    /// What is wrong with the header and the directory, as for [`from_snapshot`](crate::world::World::from_snapshot).
+    pub fn of(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let header = Header::read(bytes, bytes.len() as u64)?;
+        Self::of_directory(header, &bytes[header.directory as usize..])
+    }
+
+    /// That of a file, of which no more is read than the header and the directory: as long as what is told of, whatever the
+    /// entities are.
+    ///
+    /// # Errors
+    /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`] says what is wrong with it: see
+    /// [`of`](Self::of).
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
+        let path = path.as_ref();
+        let (header, directory) = read_directory(path)?;
+        Self::of_directory(header, &directory).map_err(|error| SnapshotError::In {
+            path: path.to_owned(),
+            error: Box::new(error),
+        })
+    }
+
+    fn of_directory(header: Header, directory: &[u8]) -> Result<Self, SnapshotError> {
+        let saved = Saved::told(header, directory)?;
+        let mut fragments: Vec<FragmentSummary> = Vec::with_capacity(saved.fragments.len());
+        fragments.extend(saved.fragments.iter().map(|fragment| FragmentSummary {
+            name: fragment.name.to_string(),
+            kind: fragment.kind,
+            size: fragment.size as u64,
+            align: fragment.align,
+            enableable: fragment.enableable,
+            entities: 0,
+        }));
+        let mut summary = Self {
+            format: header.format,
+            bytes: header.bytes,
+            worlds: saved.worlds.len(),
+            entities: 0,
+            chunks: 0,
+            empty_chunks: 0,
+            slots: header.slots,
+            fragments,
+            state_types: Vec::new(),
+            signals: 0,
+        };
+        for archetype in saved.worlds.iter().flat_map(|world| &world.archetypes) {
+            summary.add(archetype);
+        }
+        let besides = saved.worlds.iter().map(|world| &world.besides);
+        let types: BTreeSet<&str> = besides.clone().flat_map(SavedBesides::types).collect();
+        summary.state_types = types.into_iter().map(Into::into).collect();
+        summary.signals = besides.map(|of| of.signals() as u64).sum();
+        Ok(summary)
+    }
+
+    fn add(&mut self, archetype: &SavedArchetype<'_>) {
+        // As if the shortest chunks had the length here that they had there. What does not fit comes to others.
+        let taken = |chunk: &SavedChunk| {
+            let times = (chunk.run / archetype.run).max(1).ilog2();
+            let bytes = chunk.bytes as u64;
+            u64::from(archetype.run << times).max(bytes.div_ceil(CHUNK_BYTES as u64))
+        };
+        let mut entities = 0;
+        for chunk in &archetype.chunks {
+            entities += u64::from(chunk.len);
+            self.chunks += taken(chunk);
+            if chunk.len == 0 {
+                self.empty_chunks += taken(chunk);
+            }
+        }
+        self.entities += entities;
+        for &number in &archetype.fragments {
+            self.fragments[number as usize].entities += entities;
+        }
+    }
+
+    /// Bytes of the [chunks](Self::chunks).
+    #[must_use]
+    pub fn chunk_bytes(&self) -> u64 {
+        self.chunks * CHUNK_BYTES as u64
+    }
+}
+
+/// Two lines, and a table of the fragments that entities have.
+impl fmt::Display for SnapshotSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slots = match self.slots {
+            Some(slots) => format!("{slots} slots"),
+            None => "without the dead".into(),
+        };
+        writeln!(
+            f,
+            "format {}, {} bytes; worlds: {}; entities: {}, {slots}; chunks of 16 KiB: {} ({} empty)",
+            self.format, self.bytes, self.worlds, self.entities, self.chunks, self.empty_chunks
+        )?;
+        let states = self.state_types.iter().map(|name| shown(name));
+        let states = match self.state_types.is_empty() {
+            true => "none".into(),
+            false => listed(states, ", "),
+        };
+        writeln!(
+            f,
+            "other values: {states}; signals that wait: {}",
+            self.signals
+        )?;
+        write!(f, "{:>10} {:>7}  fragments", "entities", "bytes")?;
+        for fragment in self.fragments.iter().filter(|one| one.entities > 0) {
+            write!(
+                f,
+                "\n{:>10} {:>7}  {} ({})",
+                fragment.entities,
+                fragment.size,
+                shown(&fragment.name),
+                fragment.kind
+            )?;
+        }
+        Ok(())
+    }
+}

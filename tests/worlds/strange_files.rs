@@ -38,6 +38,34 @@ fn asked(file: &[u8]) -> [usize; 2] {
 }
 
 #[test]
+fn with_new_ids_a_chunk_is_as_long_as_its_entities_need() {
+    let mut world = World::of(&Arc::new(numbers())).unwrap();
+    let herd = world.create_batch((0..300_000_u64).map(|n| (n,))).unwrap();
+    let herd: Vec<Entity> = herd.iter(&world).collect();
+    for &entity in &herd[1..] {
+        world.destroy(entity).unwrap();
+    }
+    let [with_ids, anew] = asked(&bytes(&world));
+    assert!(with_ids >= 8, "{with_ids}");
+    assert_eq!(anew, 1);
+}
+
+#[test]
+fn a_file_of_next_to_nothing_takes_no_memory_for_long_chunks() {
+    let file = |groups: u32| {
+        let mut world = World::of(&Arc::new(numbers())).unwrap();
+        world.set_chunk_size(64);
+        for group in 0..groups {
+            world.create((7_u64,).const_shared(group)).unwrap();
+        }
+        bytes(&world)
+    };
+    // As the world was told to have them, while that is not much.
+    assert_eq!(asked(&file(60)), [60 * 64; 2]);
+    assert_eq!(asked(&file(200)), [200 * 64, 200]);
+}
+
+#[test]
 fn compositions_that_have_become_one_take_chunks_of_one_length() {
     let mut world = World::of(&Arc::new(numbers())).unwrap();
     let skipped = world.registry().register_plain::<u16>().unwrap().id();

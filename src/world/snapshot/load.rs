@@ -255,7 +255,11 @@ impl World {
             .map(|fragment| fragment.known)
             .collect();
         ids.sort_unstable();
-        self.chunks_per_chunk = archetype.run as usize;
+        self.chunks_per_chunk = if saved.is_lavish {
+            1
+        } else {
+            archetype.run as usize
+        };
         self.chunks_grow = archetype.grows;
         let universe = Arc::clone(&self.universe);
         let templates = archetype.templates.iter();
@@ -304,15 +308,17 @@ impl World {
         while first < chunk.len.max(1) {
             let data = &mut self.archetypes[number as usize];
             let left = chunk.len - first;
+            let longest = (MEGACHUNK_CHUNKS as u32 / data.run).max(1).ilog2();
+            let needed = left.div_ceil(data.least_capacity).max(1);
+            let needed = needed.next_power_of_two().ilog2();
+            let had = (chunk.run / data.run).max(1).ilog2();
             let shift = match first {
-                0 => (chunk.run / data.run).max(1).ilog2(),
+                0 if saved.entities.is_none() => had,
+                // Where nobody goes on as before: whatever a file says that a chunk had.
+                0 => had.min(needed),
                 // No more memory than what did not fit needs. (A chunk that was given another layout in place can have
                 // more rows than any run has room for.)
-                _ => {
-                    let longest = (MEGACHUNK_CHUNKS as u32 / data.run).max(1);
-                    let needed = left.div_ceil(data.least_capacity).next_power_of_two();
-                    needed.ilog2().min(longest.ilog2())
-                }
+                _ => needed.min(longest),
             };
             let (universe, coming) = (&self.universe, left as usize);
             let position = data

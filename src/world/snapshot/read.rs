@@ -27,6 +27,8 @@ pub(super) struct Saved<'f> {
     pub(super) handles: Vec<Entity>,
     /// What the entities have become, if they come back with new ids; `handles` are these, then.
     pub(super) entities: Option<EntityMap>,
+    /// It comes in chunks that are no longer than their entities need, whatever it says of their lengths.
+    pub(super) is_lavish: bool,
 }
 
 pub(super) struct SavedWorld<'f> {
@@ -110,6 +112,7 @@ impl<'f> Saved<'f> {
             worlds: Vec::new(),
             handles: Vec::new(),
             entities: None,
+            is_lavish: false,
         };
         match whole {
             None => are_slots(header)?,

@@ -4,12 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archetype::Universe;
+use crate::chunk::CHUNK_BYTES;
 use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::load::bring_worlds;
 use crate::world::snapshot::read::Saved;
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
+
+/// Bytes that chunks may take whatever the entities are that lie in them, and so many times the bytes of their file: of 28
+/// bytes of a file a chunk of 1 MiB can be, else.
+const LAVISH: u64 = 64 << 20;
+const LAVISH_TIMES: u64 = 16;
 
 impl World {
     /// Loads a world that was [saved](Self::save) into a universe that is in use: all its entities come with new ids,
@@ -39,15 +45,19 @@ impl World {
     /// with creations. (Threads of the current rayon pool that have time help to check 256 KiB and more, as in loops; in
     /// a pool of its own, by `install`, a load takes no time from those.) [`move_all_to`](Self::move_all_to) then brings
     /// what was loaded to another world, without a copy but where chunks are less than half full, or much is free there.
-    /// A file decides how many chunks and ids it takes: one that comes from strangers can ask for all that a universe has.
+    /// A file decides how many chunks and ids it takes: one that comes from strangers can ask for all that a universe has,
+    /// and [`SnapshotSummary`](crate::world::SnapshotSummary) says beforehand for how many it does. A chunk takes no more
+    /// than its entities need, to the next power of two of the shortest chunks of its composition; these have 16 KiB,
+    /// whatever [size](Self::set_chunk_size) the saved world had set, in a file whose chunks would take more than 64 MiB
+    /// and sixteen times its own bytes.
     ///
     /// What the world had besides its entities comes as it does with [`load`](Self::load): names, resources, delayed signals
     /// and its time. Of these names alone go along with [`move_all_to`](Self::move_all_to): signals have [a call of their
     /// own](Self::move_signals_to), and resources are taken out of one world and put into the other.
     ///
     /// All that [`load`](Self::load) says of values, rows and chunks holds here, too, but that chunks and compositions
-    /// without entities do not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no
-    /// other thread uses it meanwhile.
+    /// without entities do not come, and none is longer than needed. In an [ordered](Universe::ordered) universe ids are the
+    /// same each time only if no other thread uses it meanwhile.
     ///
     /// As [`load`](Self::load), and O(entities + known), or O((entities + known) log (entities + known)) where their ids lie
     /// far apart, or the versions of the dead were left out. Of few entities of a universe that has had very many these
@@ -185,6 +195,7 @@ fn bring_anew(
     known: &EntityMap,
 ) -> Result<(Vec<World>, EntityMap), SnapshotError> {
     saved.versions = None;
+    saved.is_lavish = is_lavish(&saved);
     // All before the first value comes, which may name any of them.
     let newborn = Newborn::create(universe, saved.handles.len())?;
     let pairs = saved.handles.iter().copied();
@@ -206,6 +217,18 @@ fn bring_anew(
     let worlds = bring_worlds(&saved, universe)?;
     newborn.are_placed();
     Ok((worlds, come.or(saved.entities).unwrap_or_default()))
+}
+
+/// Whether the chunks that have entities would take more memory than [`LAVISH`], and many times what the file has.
+fn is_lavish(saved: &Saved<'_>) -> bool {
+    let archetypes = saved.worlds.iter().flat_map(|world| &world.archetypes);
+    let chunks = archetypes.flat_map(|of| of.chunks.iter().map(|chunk| (of.run, chunk)));
+    let inhabited = chunks.filter(|(_, chunk)| chunk.len > 0);
+    let asked: u64 = inhabited
+        .map(|(least, chunk)| u64::from(chunk.run.max(least)))
+        .sum();
+    let file = saved.file.len() as u64;
+    asked * CHUNK_BYTES as u64 > LAVISH.max(file.saturating_mul(LAVISH_TIMES))
 }
 
 /// Entities that are to get a place in a world. Those that have none die with this.

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::panics::tell;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::thread;
 
@@ -19,8 +20,12 @@ const ABANDONED: Duration = Duration::from_secs(3_600);
 /// Makes the file `path`, or replaces what is in it, with what `write` writes: at once, when all is written. If that
 /// fails, or the program ends before, the file is as it was, or not there.
 ///
-/// A link is followed: what it leads to is replaced. A file that is there keeps its permissions. What programs have left
-/// beside it that ended while they wrote it is removed.
+/// A link is followed: what it leads to is replaced. A file that is there keeps its permissions, which the new one has
+/// before anything is in it; not its owner and group, its access lists and its other names (hard links), for another file
+/// takes its place. What programs have left beside it that ended while they wrote it is removed.
+///
+/// It is on the disk then, its name too as far as the system can say so: if it cannot, or that fails, the file is there
+/// all the same, so that is no error. After a loss of power the one before may be there again, whole.
 ///
 /// # Errors
 /// What the system says; that something is there which is no file, or which must not be written to.
@@ -41,7 +46,7 @@ pub(crate) fn replace(
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let (partial, mut file) = create_partial(&target)?;
+    let (partial, mut file) = create_partial(&target, permissions.is_some())?;
     let written = (|| {
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
@@ -51,6 +56,12 @@ pub(crate) fn replace(
     })();
     drop(file);
     written.and_then(|()| partial.rename(&target))?;
+    if let Err(error) = sync_folder(&target) {
+        let path = target.display();
+        tell(
+            || tracing::debug!(%path, %error, "whether the file's name is on the disk is not known"),
+        );
+    }
     remove_abandoned(&target);
     Ok(())
 }
@@ -94,14 +105,27 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
+/// Waits until the names in the folder of a path are on the disk. (Windows has no such call, and keeps a journal of names.)
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match folder(path) {
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+/// Where the name stands that a path ends with.
+fn folder(path: &Path) -> Option<&Path> {
+    let folder = path.parent()?;
+    Some(match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    })
+}
+
 /// Removes what was to be the file at this path, and that nobody writes to any more. O(names beside it).
 fn remove_abandoned(path: &Path) {
-    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+    let (Some(name), Some(folder)) = (path.file_name(), folder(path)) else {
         return;
-    };
-    let parent = match parent.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => parent,
     };
     let is_old = |entry: &fs::DirEntry| {
         let modified = entry.metadata().and_then(|found| found.modified());
@@ -110,7 +134,7 @@ fn remove_abandoned(path: &Path) {
     };
     // Most names say already that they are none.
     let is_abandoned = |entry: &fs::DirEntry| is_partial(&entry.file_name(), name) && is_old(entry);
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(is_abandoned) {
         let _ = fs::remove_file(entry.path());
     }
@@ -144,12 +168,21 @@ pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The file until it is whole: beside its place, under a name that nothing has there. (What another process with this
-/// one's number left, or is writing, stays: containers number theirs alike.)
-fn create_partial(path: &Path) -> io::Result<(Partial, File)> {
+/// one's number left, or is writing, stays: containers number theirs alike.) `is_private`: until it gets permissions it is
+/// for nobody else.
+fn create_partial(path: &Path, is_private: bool) -> io::Result<(Partial, File)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = is_private;
     let mut tries = 0;
     loop {
         let path = partial(path);
-        match File::create_new(&path) {
+        match options.open(&path) {
             Ok(file) => {
                 let is_whole = false;
                 return Ok((Partial { path, is_whole }, file));
@@ -295,6 +328,16 @@ mod tests {
     }
 
     #[test]
+    fn the_folder_of_a_path_is_synced_also_of_a_name_alone() {
+        let room = Room::new("synced");
+        assert_eq!(folder(Path::new("name")), Some(Path::new(".")));
+        sync_folder(Path::new("name")).unwrap();
+        sync_folder(&room.0.join("file")).unwrap();
+        let nowhere = sync_folder(&room.0.join("no/such"));
+        assert_eq!(nowhere.is_err(), cfg!(unix));
+    }
+
+    #[test]
     fn what_is_no_file_is_refused_and_left_alone() {
         let room = Room::new("refused");
         let write = |file: &mut File| file.write_all(b"one");
@@ -325,6 +368,10 @@ mod tests {
         let permissions = fs::metadata(in_room("file")).unwrap().permissions();
         assert_eq!(permissions.mode() & 0o777, 0o600);
         assert_eq!(room.names(), ["deeper", "file", "link"]);
+        // Not even before it has them.
+        let (partial, file) = create_partial(&in_room("file"), true).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        drop((partial, file));
 
         symlink("round", in_room("about")).unwrap();
         symlink("about", in_room("round")).unwrap();

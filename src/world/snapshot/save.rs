@@ -51,12 +51,15 @@ impl World {
     /// In other universes it depends on threads which ids are given, and chunks that have kept their columns where they
     /// were when a fragment came to all of their entities are cut up when they are loaded.
     ///
-    /// O(bytes + names in its folder). The file gets its name when it is whole and on the disk; one that was there under
-    /// the name stays until then, and its permissions for ever; of calls that save to one file at once, the last one's
-    /// stays. Until it is whole it is called `NAME.PROCESS-NUMBER.partial`, beside its place, and so is what a program
-    /// leaves that ends while it saves. The next save to that file removes those that nobody has written to for an hour.
-    /// Where the name is a link, what it leads to is replaced; where it is a device or a pipe, that is an error. It is
-    /// written by calls and not through a mapping, because a full disk is then an error and no signal.
+    /// O(bytes + names in its folder). The file gets its name when it is whole and on the disk, and the name is there, too,
+    /// when the call returns. (Where the system cannot say so of a folder, the one before may be there again after a loss
+    /// of power, whole; that is no error.) One that was there under the name stays until then, and its permissions for
+    /// ever, which the new one has before anything is in it; its owner and group, its access lists and its other names
+    /// (hard links) do not: it is another file. Of calls that save to one file at once, the last one's stays. Until it is
+    /// whole it is called `NAME.PROCESS-NUMBER.partial`, beside its place, and so is what a program leaves that ends while
+    /// it saves. The next save to that file removes those that nobody has written to for an hour. Where the name is a
+    /// link, what it leads to is replaced; where it is a device or a pipe, that is an error. It is written by calls and not
+    /// through a mapping, because a full disk is then an error and no signal.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -219,3 +219,57 @@ fn signals_that_heap_up_for_a_reader_are_said_to_and_again_when_they_are_twice_a
         assert!(anew[0].contains("waiting: 1000001"), "{anew:?}");
     });
 }
+
+#[test]
+fn delayed_signals_of_a_file_that_nobody_asks_for_are_said_to_end_once() {
+    let state = || {
+        let universe = Universe::new();
+        universe.registry().register_state::<u32>().unwrap();
+        universe
+    };
+    let heard = Arc::default();
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let mut world = World::of(&Arc::new(state())).unwrap();
+        let ant = world.create(()).unwrap();
+        let after = |seconds| std::time::Duration::from_secs(seconds);
+        let evil = "evil\n\u{1b}[31m".to_owned() + &"long".repeat(100);
+        let names = (10..30).map(|n| format!("signal {n}")).chain([evil]);
+        let all: Vec<_> = names
+            .map(|name| world.signal::<u32>(&name).unwrap())
+            .collect();
+        let of_type = world.signal_of::<u32>();
+        let mut signals = world.signals();
+        for &signal in all.iter().chain([&of_type]) {
+            signals.send_after(signal, ant, 1, after(1));
+            signals.send_after(signal, ant, 2, after(2));
+        }
+        drop(signals);
+        world.collect_signals();
+        let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        let said = || std::mem::take(&mut *heard.lock().unwrap());
+        let mut loaded = World::from_snapshot(&file, state()).unwrap();
+        loaded.collect_signals();
+        loaded.signal::<u32>("signal 10").unwrap();
+        loaded.advance_time(after(1));
+        let first = said();
+        assert_eq!(first.len(), 1, "{first:?}");
+        assert!(
+            first[0].contains("count: 21") && first[0].contains(" and 13 more"),
+            "{first:?}"
+        );
+        assert!(
+            first[0].contains("that of u32, ") && !first[0].contains("signal 10"),
+            "{first:?}"
+        );
+        assert!(
+            first[0].contains(r"\u{1b}[31m") && first[0].len() < 700,
+            "{first:?}"
+        );
+        assert_eq!(loaded.pending().delayed_signals, 22);
+        loaded.advance_time(after(1));
+        assert_eq!((said(), loaded.pending().delayed_signals), (vec![], 0));
+        // Who was there hears nothing, as before.
+        world.advance_time(after(3));
+        assert_eq!(said(), [""; 0]);
+    });
+}

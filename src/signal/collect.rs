@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use crate::command::Precedence;
 use crate::entity::Entity;
-use crate::fragment::StateValue;
+use crate::fragment::{StateForm, StateValue};
 use crate::panics::{Panicked, note, tell};
+use crate::shown::{listed, shown_quoted};
 use crate::signal::log::Log;
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::check::{Found, Held};
-use crate::world::waiting::{ComeSignals, SignalName, Told, ToldSignal, Waits};
+use crate::world::waiting::{ComeSignals, SignalName, Told, ToldSignal, Unheard, Waits};
 use crate::world::{Attachment, Pending, World, WorldError};
 
 /// How many letters ahead their entities' slots are asked for.
@@ -145,6 +146,28 @@ fn tell_of_heap(post: &Post, number: u32, waiting: usize) {
     });
 }
 
+/// Says that signals have ended that came with a world, or to it, and that nobody has asked it for.
+#[cold]
+fn tell_of_unheard(world: &World, unheard: &Unheard) {
+    let registry = world.registry();
+    let name = |signal: &SignalName<Box<str>>| match &signal.name {
+        Some(name) => shown_quoted(name),
+        None => {
+            let form = registry.state_form(|form| form.type_id() == signal.carries);
+            format!("that of {}", form.map_or("a type", StateForm::type_name))
+        }
+    };
+    tell(|| {
+        tracing::warn!(
+            signals = listed(unheard.signals.iter().map(name), ", "),
+            count = unheard.count,
+            "delayed signals that came out of a file, or from another world, have ended unheard, because nobody had asked \
+             this world for the signal when their time came: subscribe to it before time passes; of others nothing is said \
+             any more"
+        );
+    });
+}
+
 /// Whether a collection has nothing to do: nothing was sent since the last one, and nothing waits for entities to be
 /// built. Wait-free.
 #[inline]
@@ -192,15 +215,12 @@ impl Board {
         goes: impl Fn(Entity) -> bool,
     ) -> Vec<(SignalName<Box<str>>, Waits<StateValue>)> {
         let mut going = Vec::new();
-        let mut stay = ComeSignals::default();
         for (signal, waits) in self.come.take_all() {
-            if goes(waits.entity) {
-                going.push((signal, waits));
-            } else {
-                stay.push(signal, waits);
+            match goes(waits.entity) {
+                true => going.push((signal, waits)),
+                false => self.come.push(signal, waits),
             }
         }
-        self.come = stay;
         let later = core::mem::take(&mut self.later).into_vec();
         let all = later.into_iter().map(|Reverse(waiting)| waiting);
         let (leaving, staying): (Vec<_>, Vec<_>) = all.partition(|one| goes(one.entity));
@@ -396,7 +416,9 @@ impl Board {
                 self.post_kept(waiting, panicked);
             }
         }
-        self.come.drop_due(now, panicked);
+        if let Some(unheard) = self.come.drop_due(now, panicked) {
+            tell_of_unheard(world, &unheard);
+        }
     }
 
     fn post_kept(&mut self, waiting: Waiting, panicked: &mut Panicked) {

@@ -21,8 +21,9 @@ impl World {
     /// [collected](Self::collect_signals), for entities that are saved, too. In the loaded world they wait for the signal of
     /// the same name, or of the same type where it has none, and for those who have subscribed to it when their time comes:
     /// let readers do that, and [solve](crate::processor::Schedule::solve) schedules, before [time
-    /// passes](Self::advance_time). (A [`Signal`](crate::signal::Signal) itself is of one world, and none of the loaded
-    /// one.)
+    /// passes](Self::advance_time). (Those of a signal that the world was not asked for by then end unheard: the first time,
+    /// an event of [`tracing`], a warning, says so. A [`Signal`](crate::signal::Signal) itself is of one world, and none of
+    /// the loaded one.)
     ///
     /// Not saved: other resources and signals; versions of changes; observers;
     /// entities that are reserved and not built, that are recorded and not flushed, and those of

@@ -6,7 +6,7 @@ use crate::entity::{Entity, EntityIndex, EntityMap};
 use crate::fragment::{FragmentKind, FragmentRegistry, Value};
 use crate::sync::fork_join;
 use crate::world::WorldError;
-use crate::world::snapshot::besides::SavedBesides;
+use crate::world::snapshot::besides::{SavedBesides, forms_by_name};
 use crate::world::snapshot::chunk_form::ChunkForm;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
@@ -263,7 +263,12 @@ impl<'f> Saved<'f> {
     /// Whether all types are known whose values stand besides entities.
     fn check_types(&self, registry: &FragmentRegistry) -> Result<(), SnapshotError> {
         let types = self.worlds.iter().flat_map(|world| world.besides.types());
-        let is_known = |name: &str| registry.state_form(|form| form.name() == name).is_some();
+        let mut types = types.peekable();
+        if types.peek().is_none() {
+            return Ok(());
+        }
+        let known = forms_by_name(registry);
+        let is_known = |name: &str| known.contains_key(name);
         let unknown: BTreeSet<Box<str>> = types
             .filter(|name| !is_known(name))
             .map(Into::into)

@@ -1,5 +1,6 @@
 //! `SavedBesides`: what a file says of a world besides its entities, and how the world comes to have it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::Universe;
@@ -12,6 +13,16 @@ use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::waiting::{SignalName, Waits};
 
 pub(super) const EARLY: &str = "the directory ends early";
+
+/// The types that are part of the state, by what they are called in files. (A file may have very many values of very many
+/// types: each is looked up at once.)
+pub(in crate::world::snapshot) type FormsByName<'r> = HashMap<&'r str, &'r StateForm>;
+
+/// All types of a registry. O(types).
+pub(in crate::world::snapshot) fn forms_by_name(registry: &FragmentRegistry) -> FormsByName<'_> {
+    let forms = registry.state_forms();
+    forms.map(|form| (form.name(), form)).collect()
+}
 
 /// What a file says of a world besides its entities.
 #[derive(Default)]
@@ -138,14 +149,18 @@ impl<'f> SavedBesides<'f> {
         entities: &EntityMap,
     ) -> Result<(), SnapshotError> {
         let universe = Arc::clone(world.universe());
+        let forms = match self.resources.is_empty() && self.signals.is_empty() {
+            true => HashMap::new(),
+            false => forms_by_name(universe.registry()),
+        };
         for resource in &self.resources {
-            let (form, value) = resource.value(universe.registry(), entities)?;
+            let (form, value) = resource.value(&forms, entities)?;
             world.resources.insert_value(form, value);
         }
         self.bring_names(world, entities)?;
         world.come.time = self.time;
         for (sequence, saved) in (0..).zip(&self.signals) {
-            let (signal, waits) = saved.value(&universe, entities, sequence)?;
+            let (signal, waits) = saved.value(&universe, &forms, entities, sequence)?;
             world.come.signals.push(signal, waits);
         }
         Ok(())
@@ -172,6 +187,7 @@ impl SavedSignal<'_> {
     fn value(
         &self,
         universe: &Universe,
+        forms: &FormsByName<'_>,
         entities: &EntityMap,
         sequence: u64,
     ) -> Result<(SignalName<Box<str>>, Waits<StateValue>), SnapshotError> {
@@ -180,7 +196,7 @@ impl SavedSignal<'_> {
             let (what, at) = ("a signal is for nobody", self.at);
             return Err(SnapshotError::Damaged { what, at });
         }
-        let (form, payload) = self.carries.value(universe.registry(), entities)?;
+        let (form, payload) = self.carries.value(forms, entities)?;
         let signal = SignalName {
             name: self.name.clone(),
             carries: form.type_id(),
@@ -215,10 +231,10 @@ impl<'f> SavedValue<'f> {
     /// The value, and how others of its type are had.
     fn value<'r>(
         &self,
-        registry: &'r FragmentRegistry,
+        forms: &FormsByName<'r>,
         entities: &EntityMap,
     ) -> Result<(&'r StateForm, StateValue), SnapshotError> {
-        let Some(form) = registry.state_form(|form| form.name() == &*self.name) else {
+        let Some(&form) = forms.get(&*self.name) else {
             unreachable!("a file whose values nobody knows is refused")
         };
         // A copy: somebody may change the file.

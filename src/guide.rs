@@ -15,7 +15,7 @@
 //! | [2. Queries](#2-queries) | [`Query`], [`World::query`], [`QueryRun::for_each`], [`QueryRun::par_for_each_slice`], [`With`], [`Changed`], [`Enabled`], [`FragmentRegistry::register_enableable`] |
 //! | [3. Processors](#3-processors) | [`processor()`], [`Schedule`], [`ProcessorBuilder`], [`Phase`], [what they ask for](param), [`World::resources_mut`] |
 //! | [4. The loop of a game](#4-the-loop-of-a-game) | [`Simulation`], [`Rate`], [`Time`], [`App`] |
-//! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`World::flush`], [`Target`] |
+//! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`DynamicChunk::sort_key`], [`World::flush`], [`Target`] |
 //! | [6. Observers and signals](#6-observers-and-signals) | [`World::observe`], [`observing_processor`], [`ObservedBatch`], [`Signal`], [`Signals`], [`Signalled`] |
 //! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`ValueIndex`] |
 //! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
@@ -27,5 +27,5 @@
 use crate::fragment::FragmentRegistry;
 use crate::prelude::*;
 use crate::processor::param;
-use crate::query::ChunkView;
+use crate::query::{ChunkView, DynamicChunk};
 use crate::template;

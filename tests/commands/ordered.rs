@@ -1,10 +1,12 @@
 //! The same world, bit for bit, for any number of threads: ids, order in chunks, archetypes, reports.
 
+use core::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
+use megachunk::query::{DynamicChunk, DynamicQuery};
 use megachunk::world::Prototype;
 use rayon::ThreadPool;
 
@@ -150,6 +152,86 @@ fn the_world_is_the_same_for_any_number_of_threads() {
                 seen == first,
                 "seed {seed}, {threads} threads: differs from entry {same} of {}",
                 first.len()
+            );
+        }
+    }
+}
+
+/// What a script does, whose fragments have no types: it tags, creates, destroys, chunk by chunk.
+fn run_script(pool: &ThreadPool, seed: u64) -> Vec<u64> {
+    pool.install(|| {
+        let universe = Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        world.set_flush_threads_from(Some(1));
+        let registry = world.registry();
+        let energy = registry.define_plain("energy", Layout::new::<u64>());
+        let (energy, tag) = (
+            energy.unwrap().id(),
+            registry.define_plain("tag", Layout::new::<()>()),
+        );
+        let tag = tag.unwrap().id();
+        let value = |of: &World, n: u64| Value::from_bytes(of.registry(), energy, &n.to_ne_bytes());
+        for n in 0..3_000 + seed % 2_000 {
+            let value = value(&world, mix(n ^ seed)).unwrap();
+            let bundle = DynamicBundle::new().with(value);
+            world.create_dynamic(bundle).unwrap();
+        }
+        let mut all = DynamicQuery::builder(&world).read(energy).build().unwrap();
+        let mut seen = Vec::new();
+        for frame in 0..4 {
+            let parallel = world.parallel_commands();
+            let run = |mut chunk: DynamicChunk<'_>| {
+                let mut commands = parallel.open_at(chunk.sort_key());
+                let energies = chunk.read(energy).unwrap().plain::<u64>().unwrap();
+                for row in chunk.rows() {
+                    let (entity, dice) = (chunk.entities()[row], mix(energies[row] ^ frame));
+                    let bytes = dice.to_ne_bytes();
+                    let new = Value::from_bytes(commands.registry(), energy, &bytes).unwrap();
+                    let new = DynamicBundle::new().with(new);
+                    match dice % 8 {
+                        0 => commands.destroy(entity),
+                        1 => _ = commands.create_dynamic(new).unwrap(),
+                        2 => commands.add_dynamic(entity, new).unwrap(),
+                        3 => {
+                            let tag = Value::from_bytes(commands.registry(), tag, &[]).unwrap();
+                            let tagged = DynamicBundle::new().with(tag);
+                            commands.add_dynamic(entity, tagged).unwrap();
+                        }
+                        4 => commands.remove_dynamic(entity, &[tag]).unwrap(),
+                        _ => {}
+                    }
+                }
+            };
+            if frame % 2 == 0 {
+                all.on(&mut world).unwrap().par_for_each_chunk(run);
+            } else {
+                let every: Vec<Entity> = all.on(&mut world).unwrap().entities().collect();
+                let some: Vec<Entity> = every.into_iter().step_by(3).collect();
+                let mut all = all.on(&mut world).unwrap();
+                assert!(all.par_for_each_in(&some, run).is_clean());
+            }
+            let report = world.flush();
+            assert_eq!(report.by_chance, 0, "{report:?}");
+            world.check().unwrap();
+            seen.push(world.state_hash().unwrap());
+        }
+        seen
+    })
+}
+
+#[test]
+fn a_script_that_records_chunk_by_chunk_does_the_same_on_any_number_of_threads() {
+    let pools = THREADS.map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads can be had")
+    });
+    for seed in 0..seeds().min(50) {
+        let first = run_script(&pools[0], seed);
+        for (pool, threads) in pools.iter().zip(THREADS) {
+            assert_eq!(
+                run_script(pool, seed),
+                first,
+                "seed {seed}, {threads} threads"
             );
         }
     }

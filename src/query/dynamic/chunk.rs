@@ -99,6 +99,38 @@ impl<'w> DynamicChunk<'w> {
             .map(move |row| (row - first) as usize)
     }
 
+    /// As [`ChunkView::sort_key`](crate::query::ChunkView::sort_key): the key for what is recorded chunk by chunk, in
+    /// [`par_for_each_chunk`] or [`par_for_each_in`], whatever thread has which. Runs of rows of one chunk have the same,
+    /// and come one after the other.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let health = world.registry().register::<u32>()?.id();
+    /// let _ = world.create_batch((0..10_000_u32).map(|n| (n % 100,)))?;
+    /// let commands = world.parallel_commands();
+    /// let mut healths = DynamicQuery::builder(&world).read(health).build()?;
+    /// healths.on(&mut world)?.par_for_each_chunk(|mut chunk| {
+    ///     let mut commands = commands.open_at(chunk.sort_key());
+    ///     let healths = chunk.read(health).unwrap().slice::<u32>().unwrap();
+    ///     for row in chunk.rows() {
+    ///         if healths[row] < 10 {
+    ///             commands.destroy(chunk.entities()[row]);
+    ///         }
+    ///     }
+    /// });
+    /// assert_eq!(world.flush().destroyed, 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`par_for_each_chunk`]: crate::query::DynamicRun::par_for_each_chunk
+    /// [`par_for_each_in`]: crate::query::DynamicRun::par_for_each_in
+    #[must_use]
+    pub fn sort_key(&self) -> u64 {
+        self.view.sort_key()
+    }
+
     /// Whether the entities have a fragment, in whatever role.
     #[must_use]
     pub fn has(&self, id: FragmentId) -> bool {

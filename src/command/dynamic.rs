@@ -92,6 +92,41 @@ impl Commands<'_> {
         self.lane.remove_dynamic(entity, fragments)
     }
 
+    /// Records that an entity loses fragments and gets values, in one move, all of them known at run time only:
+    /// [`swap`](Self::swap). Those of `gone` that it does not have do not matter. O(fragments).
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let registry = world.registry();
+    /// let asleep = registry.define_plain("asleep", Layout::new::<()>())?.id();
+    /// let awake = registry.define_plain("awake", Layout::new::<()>())?.id();
+    /// let mut commands = world.commands();
+    /// let tag = |id| Value::from_bytes(world.registry(), id, &[]);
+    /// let bear = commands.create_dynamic(DynamicBundle::new().with(tag(asleep)?))?;
+    /// commands.swap_dynamic(bear, &[asleep], DynamicBundle::new().with(tag(awake)?))?;
+    /// drop(commands);
+    /// world.flush();
+    /// assert!(world.has_dynamic(bear, awake)? && !world.has_dynamic(bear, asleep)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`add_dynamic`](Self::add_dynamic) and [`remove_dynamic`](Self::remove_dynamic). The bundle is dropped then.
+    ///
+    /// # Panics
+    /// As for [`add`](Self::add).
+    pub fn swap_dynamic(
+        &mut self,
+        entity: Entity,
+        gone: &[FragmentId],
+        come: DynamicBundle,
+    ) -> Result<(), WorldError> {
+        self.lane.swap_dynamic(entity, gone, come)
+    }
+
     /// Records a [switch](Self::set_enabled) of a fragment that is known at run time only.
     ///
     /// # Errors

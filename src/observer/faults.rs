@@ -129,7 +129,7 @@ impl Run {
         let (one, some) = (self.one(), self.some());
         let (n, count) = (self.random.below(5) as u32, self.random.below(200) as u32);
         let (large, alive) = (Large([0; 40]), Arc::clone(&self.alive));
-        match self.random.below(32) {
+        match self.random.below(34) {
             0 => self.known.extend(world.create((large, self.counted()))),
             1 => self
                 .known
@@ -194,6 +194,10 @@ impl Run {
             28 if n == 0 => drop(world.clear()),
             28 => drop(world.compact(Budget::Unlimited)),
             29 => self.record(&mut world.commands()),
+            30 => drop(world.swap_slice::<(Tag,), _>(&some, |_| (Small(n),))),
+            31 => {
+                drop(world.swap_slice::<(Small,), _>(&some, |n| (Tag,).shared(Team(n as u32 / 40))))
+            }
             _ => drop(world.flush()),
         }
         self.known.retain(|&entity| world.exists(entity));

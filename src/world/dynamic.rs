@@ -87,7 +87,7 @@ impl World {
             number,
             columns,
             taken,
-        } = self.prepare_dynamic(bundle, None)?;
+        } = self.prepare_dynamic(bundle, |world, number| world.check_bundle(number))?;
         let mut columns = Some(columns);
         let created = self.sharing_told(taken, |world, shared| {
             let archetype = world.bundle_numbered(number)?;
@@ -134,12 +134,12 @@ impl World {
         }
     }
 
-    /// Checks a bundle for entities that come new, or of an archetype, gives it a number, and puts
-    /// aside what does not lie in columns.
+    /// Checks a bundle, gives it a number, of which `check` says whether it can come, and puts aside what does not lie
+    /// in columns.
     fn prepare_dynamic(
         &mut self,
         mut bundle: DynamicBundle,
-        of: Option<u32>,
+        check: impl FnOnce(&mut Self, u32) -> Result<(), WorldError>,
     ) -> Result<Prepared, WorldError> {
         let registry = self.universe.registry();
         let ids = match bundle.sort(registry) {
@@ -148,11 +148,7 @@ impl World {
         };
         let number = self.bundles.number_of(&ids);
         // Before any of the values is the world's.
-        let possible = match of {
-            Some(archetype) => self.check_change(archetype, Change::Add(number)),
-            None => self.check_bundle(number),
-        };
-        if let Err(error) = possible {
+        if let Err(error) = check(self, number) {
             return Err(refused(bundle, error));
         }
         let registry = self.universe.registry();
@@ -185,19 +181,31 @@ impl World {
     /// # Panics
     /// As for [`add`](Self::add).
     pub fn add_dynamic(&mut self, entity: Entity, bundle: DynamicBundle) -> Result<(), WorldError> {
-        let (archetype, row) = match self.find(entity) {
-            Ok(found) => found,
-            Err(error) => return Err(refused(bundle, error)),
-        };
+        match self.find(entity) {
+            Ok(found) => self.come_dynamic(entity, found, bundle, Change::Add),
+            Err(error) => Err(refused(bundle, error)),
+        }
+    }
+
+    /// Gives an entity that was found a bundle, by the change that `change` makes of the bundle's number.
+    fn come_dynamic(
+        &mut self,
+        entity: Entity,
+        (archetype, row): (u32, Row),
+        bundle: DynamicBundle,
+        change: impl Fn(u32) -> Change,
+    ) -> Result<(), WorldError> {
+        let prepared = self.prepare_dynamic(bundle, |world, number| {
+            world.check_change(archetype, change(number))
+        });
         let Prepared {
             number,
             columns,
             taken,
-        } = self.prepare_dynamic(bundle, Some(archetype))?;
+        } = prepared?;
         let mut columns = Some(columns);
         let result = self.sharing_told(taken, |world, shared| {
-            let change = Change::Add(number);
-            let edge = world.edge_among(archetype, row, entity, change, shared)?;
+            let edge = world.edge_among(archetype, row, entity, change(number), shared)?;
             let write = |chunk: &Chunk, row| {
                 if let Some(columns) = columns.take() {
                     // SAFETY: a row of the edge's target that holds no values there.
@@ -208,6 +216,62 @@ impl World {
             Ok(((), panicked))
         });
         result.map_err(|error| refused(columns, error))
+    }
+
+    /// Takes those of these fragments away from an entity that it has, and gives it values whose types are known at run
+    /// time only, in one move: as [`swap`](Self::swap) does. O(fragments of the entity and the bundle, and those named,
+    /// which are sorted); the first time that such a change is made of a composition as for [`add`](Self::add).
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let registry = world.registry();
+    /// let asleep = registry.define_plain("asleep", Layout::new::<()>())?.id();
+    /// let awake = registry.define_plain("awake", Layout::new::<()>())?.id();
+    /// let tag = |world: &World, id| Value::from_bytes(world.registry(), id, &[]);
+    /// let bear = world.create_dynamic(DynamicBundle::new().with(tag(&world, asleep)?))?;
+    /// let come = DynamicBundle::new().with(tag(&world, awake)?);
+    /// world.swap_dynamic(bear, &[asleep], come)?;
+    /// assert!(world.has_dynamic(bear, awake)? && !world.has_dynamic(bear, asleep)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`add_dynamic`](Self::add_dynamic) and [`remove_dynamic`](Self::remove_dynamic). The bundle is dropped then.
+    ///
+    /// # Panics
+    /// As for [`swap`](Self::swap).
+    pub fn swap_dynamic(
+        &mut self,
+        entity: Entity,
+        gone: &[FragmentId],
+        come: DynamicBundle,
+    ) -> Result<(), WorldError> {
+        let found = self.find(entity);
+        let found = found.and_then(|found| Ok((found, self.number_of_gone(gone)?)));
+        match found {
+            Ok((found, gone)) => {
+                self.come_dynamic(entity, found, come, |come| Change::Swap(gone, come))
+            }
+            Err(error) => Err(refused(come, error)),
+        }
+    }
+
+    /// The number of the bundle of fragments that go, in whatever order they were named.
+    pub(super) fn number_of_gone(
+        &mut self,
+        fragments: &[FragmentId],
+    ) -> Result<u32, FragmentError> {
+        let registry = self.universe.registry();
+        for &id in fragments {
+            registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        }
+        let mut ids = fragments.to_vec();
+        ids.sort_unstable();
+        none_twice(registry, &ids)?;
+        Ok(self.bundles.number_of(&ids))
     }
 
     /// Takes those of these fragments away from an entity that it has, in one move, and drops them; `false` if
@@ -225,14 +289,7 @@ impl World {
         fragments: &[FragmentId],
     ) -> Result<bool, WorldError> {
         let (archetype, row) = self.find(entity)?;
-        let registry = self.universe.registry();
-        for &id in fragments {
-            registry.get(id).ok_or(FragmentError::Unknown { id })?;
-        }
-        let mut ids = fragments.to_vec();
-        ids.sort_unstable();
-        none_twice(registry, &ids)?;
-        let number = self.bundles.number_of(&ids);
+        let number = self.number_of_gone(fragments)?;
         let edge = self.edge_for(archetype, Change::Remove(number))?;
         if edge.target == archetype {
             return Ok(false);

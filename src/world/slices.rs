@@ -4,15 +4,17 @@
 //! are found as runs and handled together (see [`runs`](super::runs)); what is scattered changes one by
 //! one, and goes by [`scattered`](super::scattered).
 
+mod come;
+
 use smallvec::SmallVec;
 
 use crate::archetype::{Change, Rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
-use crate::panics::{Panicked, after, first, resume};
+use crate::panics::{Panicked, first, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::scattered::Scattered;
-use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
+use crate::world::watch::{DESTROYED, NOWHERE, REMOVED};
 use crate::world::{World, WorldError};
 
 /// Neighbours that are worth being handled together.
@@ -146,59 +148,47 @@ impl Ahead {
     }
 }
 
-impl World {
-    /// Gives each entity of a slice a bundle, which `bundle` makes of its position; handles that are
-    /// refused are reported by position. Entities that lie side by side, as those of a batch do, move
-    /// together: a copy for each fragment instead of one for each entity.
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let batch = world.create_batch((0..1_000).map(|n| (n,)))?;
-    /// let ants: Vec<Entity> = batch.iter(&world).collect();
-    /// let report = world.add_slice(&ants, |position| (position as f32,));
-    /// assert_eq!(report.done, 1_000);
-    /// assert_eq!(world.get::<f32>(ants[7])?, &7.0);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then; if the `drop` of a value that is
-    /// replaced panics, also those that lie beside it.
-    pub fn add_slice<B: Bundle>(
-        &mut self,
-        entities: &[Entity],
-        mut bundle: impl FnMut(usize) -> B,
-    ) -> SliceReport {
-        self.keep_versions();
-        let report = if self.is_watched(ADDED) {
-            self.told(ADDED, Vec::new(), |world| {
-                world.add_all(entities, &mut bundle)
-            })
-        } else {
-            self.add_all(entities, &mut bundle)
-        };
-        after(bundle, report)
-    }
+/// How entities of a slice change.
+pub(super) trait SliceChange {
+    /// Whether neighbours can change together.
+    const HAS_RUNS: bool;
 
+    /// Changes a run, which begins at a position of the slice; how many entities that settles. `None` if it is refused, which
+    /// each entity then is to be told.
+    fn run(
+        &mut self,
+        world: &mut World,
+        run: (u32, Rows),
+        at: usize,
+        report: &mut SliceReport,
+    ) -> Option<usize>;
+
+    /// Changes one entity, which stands at a position of the slice; whether anything has changed.
+    fn one(&mut self, world: &mut World, entity: Entity, at: usize) -> Result<bool, WorldError>;
+}
+
+impl World {
+    /// Changes each entity of a slice, neighbours together.
     #[inline]
-    fn add_all<B: Bundle>(
+    pub(super) fn change_slice(
         &mut self,
         entities: &[Entity],
-        mut bundle: impl FnMut(usize) -> B,
+        change: &mut impl SliceChange,
     ) -> SliceReport {
+        fn has_runs<C: SliceChange>(_: &C) -> bool {
+            C::HAS_RUNS
+        }
         let mut report = SliceReport::default();
         let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::new());
         let mut at = 0;
         while at < entities.len() {
-            let run = if B::HAS_VALUES {
-                None
-            } else {
+            let run = if has_runs(change) {
                 neighbours.look(self, &entities[at..])
+            } else {
+                None
             };
             let done = run.and_then(|(archetype, rows)| {
-                let done = self.add_run(archetype, rows, at, &mut bundle, &mut report);
+                let done = change.run(self, (archetype, rows), at, &mut report);
                 if done.is_none() {
                     neighbours.pass(rows);
                 }
@@ -208,39 +198,13 @@ impl World {
                 Some(done) => done,
                 None => {
                     ahead.look(self, &entities[at..]);
-                    let result = self.add(entities[at], bundle(at));
-                    report.note(at, result.map(|()| true));
+                    let result = change.one(self, entities[at], at);
+                    report.note(at, result);
                     1
                 }
             };
         }
         report
-    }
-
-    /// Adds bundles to a run; how many entities that settles. `None` if the bundle is refused, which each
-    /// entity then is to be told.
-    fn add_run<B: Bundle>(
-        &mut self,
-        archetype: u32,
-        rows: Rows,
-        at: usize,
-        bundle: &mut impl FnMut(usize) -> B,
-        report: &mut SliceReport,
-    ) -> Option<usize> {
-        let number = self.bundles.number::<B>(self.universe.registry()).ok()?;
-        let edge = self.edge_for(archetype, Change::Add(number)).ok()?;
-        let make = |row: u32| bundle(at + (row - rows.first) as usize);
-        if edge.target == archetype {
-            resume(self.replace_rows(archetype, rows, &edge, |fill| fill.each(make)));
-            report.done += rows.count as usize;
-            return Some(rows.count as usize);
-        }
-        let mut make = make;
-        let group = self.same_group(archetype, rows.chunk, edge.target);
-        let moved = self.move_rows(archetype, rows, &edge, group, |fill| fill.each(&mut make));
-        resume(moved.panicked);
-        report.done += moved.count as usize;
-        Some(report.refuse(at + moved.count as usize, moved.refused) - at)
     }
 
     /// Takes fragments away from each entity of a slice; handles that are refused are reported by
@@ -290,7 +254,7 @@ impl World {
         report
     }
 
-    /// Takes fragments away from a run, as [`add_run`](Self::add_run) adds some.
+    /// Takes fragments away from a run; how many entities that settles.
     fn remove_run<B: Bundle>(
         &mut self,
         archetype: u32,

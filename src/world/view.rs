@@ -348,6 +348,34 @@ impl EntityViewMut<'_> {
         self.world.remove_dynamic(self.entity, fragments)
     }
 
+    /// Takes those of the fragments away that it has, and gives it values whose types are known at run time only, in one
+    /// move: see [`World::swap_dynamic`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let caterpillar = world.create(('c', 16_u8))?;
+    /// let legs = world.registry().register::<u8>()?.id();
+    /// let wings = Value::new(world.registry(), 4_u16)?;
+    /// let mut view = world.entity_mut(caterpillar)?;
+    /// view.swap_dynamic(&[legs], DynamicBundle::new().with(wings))?;
+    /// assert!(!view.read().has::<u8>());
+    /// assert_eq!(view.read().get::<u16>()?, &4);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn swap_dynamic(
+        &mut self,
+        gone: &[FragmentId],
+        come: DynamicBundle,
+    ) -> Result<&mut Self, WorldError> {
+        self.world.swap_dynamic(self.entity, gone, come)?;
+        Ok(self)
+    }
+
     /// Takes fragments away and gives their values: see [`World::take`].
     ///
     /// # Errors

@@ -55,9 +55,12 @@ fn what_is_recorded_by_number_is_what_is_recorded_by_type() {
             let moth = commands.create((round,)).unwrap();
             commands.add(moth, (*b"moth",).shared(Team(9))).unwrap();
             commands.remove::<([u8; 4], Tag)>(ant).unwrap();
+            commands
+                .swap::<([u8; 4], u32), _>(moth, (Tag,).shared(Team(7)))
+                .unwrap();
         });
         let name_of = number::<[u8; 4]>(&dynamic);
-        let tag = number::<Tag>(&dynamic);
+        let (tag, number_of) = (number::<Tag>(&dynamic), number::<u32>(&dynamic));
         let registry = &Arc::clone(dynamic.universe());
         let registry = registry.registry();
         let team = |number| Value::shared(registry, Team(number)).unwrap();
@@ -74,6 +77,10 @@ fn what_is_recorded_by_number_is_what_is_recorded_by_type() {
             let values = DynamicBundle::new().with(name(b"moth")).with(team(9));
             commands.add_dynamic(moth, values).unwrap();
             commands.remove_dynamic(ant, &[tag, name_of]).unwrap();
+            let come = DynamicBundle::new().with(team(7));
+            let come = come.with(Value::new(registry, Tag).unwrap());
+            let gone = [name_of, number_of];
+            commands.swap_dynamic(moth, &gone, come).unwrap();
         });
     }
     dynamic.check().unwrap();

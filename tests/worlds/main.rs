@@ -35,6 +35,7 @@ mod snapshots;
 mod snapshots_refused;
 mod state;
 mod strange_files;
+mod swaps;
 mod takes;
 mod threads;
 mod values;

@@ -134,6 +134,27 @@ impl Lane {
         entity: Entity,
         fragments: &[FragmentId],
     ) -> Result<(), WorldError> {
+        let gone = self.sort_gone(fragments)?;
+        let found = self.change_among(gone, &[], &[], NONE)?;
+        self.record_values(entity, found, Pile::new());
+        Ok(())
+    }
+
+    /// Records that fragments go, which were named in whatever order, and others come.
+    pub(in crate::command) fn swap_dynamic(
+        &mut self,
+        entity: Entity,
+        gone: &[FragmentId],
+        come: DynamicBundle,
+    ) -> Result<(), WorldError> {
+        match self.sort_gone(gone) {
+            Ok(gone) => self.change_dynamic(entity, &gone, come),
+            Err(error) => Err(refused(come, error.into())),
+        }
+    }
+
+    /// Fragments that go, in the order of their numbers.
+    fn sort_gone(&self, fragments: &[FragmentId]) -> Result<Ids8, FragmentError> {
         let registry = self.universe.registry();
         for &id in fragments {
             registry.get(id).ok_or(FragmentError::Unknown { id })?;
@@ -141,9 +162,7 @@ impl Lane {
         let mut gone = Ids8::from_slice(fragments);
         gone.sort_unstable();
         none_twice(registry, &gone)?;
-        let found = self.change_among(gone, &[], &[], NONE)?;
-        self.record_values(entity, found, Pile::new());
-        Ok(())
+        Ok(gone)
     }
 
     /// Records that a fragment is switched on or off.

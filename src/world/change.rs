@@ -265,13 +265,28 @@ impl World {
     /// they are not, then.
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<bool, WorldError> {
-        let Some((archetype, row, place)) = self.finder().find_place(entity) else {
+        let Some(found) = self.finder().find_place(entity) else {
             return Err(self.refuse(entity));
         };
         let number = self.bundles.number::<B>(self.universe.registry())?;
+        self.remove_found(found, entity, number, resume)
+    }
+
+    /// Takes the fragments of a bundle with this number away from an entity that was found. `settle` gets what users'
+    /// `drop`s have panicked with, and observers, when the entity has moved.
+    #[inline(always)]
+    pub(super) fn remove_found(
+        &mut self,
+        (archetype, row, place): (u32, Row, Place),
+        entity: Entity,
+        number: u32,
+        settle: impl FnOnce(Panicked),
+    ) -> Result<bool, WorldError> {
         let edge = self.edge_for(archetype, Change::Remove(number))?;
         if !edge.is_plain || self.watches(archetype, REMOVED) {
-            return self.remove_told(archetype, row, entity, &edge);
+            let (removed, panicked) = self.remove_told(archetype, row, entity, &edge)?;
+            settle(panicked);
+            return Ok(removed);
         }
         let to = self.room_on(archetype, row, &edge)?;
         // SAFETY: found in this row, from which the edge leads to that one. All that is there is carried there.
@@ -280,6 +295,7 @@ impl World {
     }
 
     /// Takes fragments away where more is to be done than to move values: somebody watches, or see [`Edge::is_plain`].
+    /// Whether there were any, and what users' code has panicked with.
     #[inline(never)]
     fn remove_told(
         &mut self,
@@ -287,17 +303,16 @@ impl World {
         row: Row,
         entity: Entity,
         edge: &Edge,
-    ) -> Result<bool, WorldError> {
+    ) -> Result<(bool, Panicked), WorldError> {
         if edge.target == archetype {
-            return Ok(false);
+            return Ok((false, None));
         }
         let panicked = if self.watches(archetype, REMOVED) {
             self.remove_watched(archetype, row, entity, edge)?
         } else {
             self.remove_along(archetype, row, entity, edge)?
         };
-        resume(panicked);
-        Ok(true)
+        Ok((true, panicked))
     }
 
     /// Takes fragments away where somebody may watch that.

@@ -5,16 +5,16 @@
 //! one, and goes by [`scattered`](super::scattered).
 
 mod come;
+mod remove;
 
 use smallvec::SmallVec;
 
-use crate::archetype::{Change, Rows};
+use crate::archetype::Rows;
 use crate::entity::Entity;
-use crate::fragment::Bundle;
 use crate::panics::{Panicked, first, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::scattered::Scattered;
-use crate::world::watch::{DESTROYED, NOWHERE, REMOVED};
+use crate::world::watch::{DESTROYED, NOWHERE};
 use crate::world::{World, WorldError};
 
 /// Neighbours that are worth being handled together.
@@ -205,73 +205,6 @@ impl World {
             };
         }
         report
-    }
-
-    /// Takes fragments away from each entity of a slice; handles that are refused are reported by
-    /// position. Those that have none of them count as not done. Entities that lie side by side move
-    /// together.
-    ///
-    /// # Panics
-    /// If the `drop` of a value panics; the entities before, and those that lie beside it, are done
-    /// then.
-    pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
-        self.keep_versions();
-        if self.is_watched(REMOVED) {
-            let going = self.going(REMOVED, entities, |world, archetype| {
-                let number = world.bundles.number::<B>(world.universe.registry()).ok()?;
-                let edge = world.edge_for(archetype, Change::Remove(number)).ok()?;
-                (edge.target != archetype).then_some(edge.target)
-            });
-            return self.told(REMOVED, going, |world| world.remove_all::<B>(entities));
-        }
-        self.remove_all::<B>(entities)
-    }
-
-    #[inline]
-    fn remove_all<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
-        let mut report = SliceReport::default();
-        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::new());
-        let mut at = 0;
-        while at < entities.len() {
-            let run = neighbours.look(self, &entities[at..]);
-            let done = run.and_then(|(archetype, rows)| {
-                let done = self.remove_run::<B>(archetype, rows, at, &mut report);
-                if done.is_none() {
-                    neighbours.pass(rows);
-                }
-                done
-            });
-            at += match done {
-                Some(done) => done,
-                None => {
-                    ahead.look(self, &entities[at..]);
-                    let result = self.remove::<B>(entities[at]);
-                    report.note(at, result);
-                    1
-                }
-            };
-        }
-        report
-    }
-
-    /// Takes fragments away from a run; how many entities that settles.
-    fn remove_run<B: Bundle>(
-        &mut self,
-        archetype: u32,
-        rows: Rows,
-        at: usize,
-        report: &mut SliceReport,
-    ) -> Option<usize> {
-        let number = self.bundles.number::<B>(self.universe.registry()).ok()?;
-        let edge = self.edge_for(archetype, Change::Remove(number)).ok()?;
-        if edge.target == archetype {
-            return Some(rows.count as usize);
-        }
-        let group = self.same_group(archetype, rows.chunk, edge.target);
-        let moved = self.move_rows::<()>(archetype, rows, &edge, group, |fill| fill.nothing());
-        resume(moved.panicked);
-        report.done += moved.count as usize;
-        Some(report.refuse(at + moved.count as usize, moved.refused) - at)
     }
 
     /// Destroys each of `entities` that lives in this world, or is reserved; the others are reported by

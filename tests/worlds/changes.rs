@@ -370,28 +370,31 @@ fn a_drop_that_panics_leaves_the_world_whole_and_every_value_is_dropped_once() {
     assert_eq!(drops.swap(0, Ordering::Relaxed), 2_000);
 
     let ants = bombs(&mut world);
-    let gone = catch_unwind(AssertUnwindSafe(|| world.remove_slice::<(Counted,)>(&ants)));
+    let mut some = ants[..1_500].to_vec();
+    some[700..].reverse();
+    let gone = catch_unwind(AssertUnwindSafe(|| world.remove_slice::<(Counted,)>(&some)));
     assert!(gone.is_err());
-    let left = world.query::<&Counted, ()>().unwrap().count();
-    assert_eq!(
-        (world.count(), left + drops.load(Ordering::Relaxed)),
-        (2_000, 2_000)
-    );
+    // All of the slice are done, whoever panicked, side by side or not.
+    assert_eq!(drops.load(Ordering::Relaxed), 1_500);
     for (n, &ant) in ants.iter().enumerate() {
+        assert_eq!(world.has::<Counted>(ant).unwrap(), n >= 1_500);
         assert_eq!(world.get::<u32>(ant).unwrap(), &(n as u32));
     }
-    // Until no bomb is left.
-    while let Err(_panic) = catch_unwind(AssertUnwindSafe(|| {
-        world
-            .matching::<With<Counted>>()
-            .unwrap()
-            .remove::<(Counted,)>()
-    })) {}
-    assert_eq!(drops.swap(0, Ordering::Relaxed), 2_000);
-    assert_eq!(
-        world.query::<&u32, Without<Counted>>().unwrap().count(),
-        2_000
-    );
+    world.check().unwrap();
+    world.destroy_slice(&some).into_result().unwrap();
+    // Others, in more than one composition; and the last bomb.
+    let more = bombs(&mut world);
+    let tagged = world.add_slice(&more[..1_000], |_| (Asleep,));
+    assert!(tagged.is_clean());
+    let gone = catch_unwind(AssertUnwindSafe(|| {
+        let all = world.matching::<With<Counted>>().unwrap();
+        all.remove::<(Counted,)>()
+    }));
+    assert!(gone.is_err());
+    assert_eq!(drops.swap(0, Ordering::Relaxed), 4_000);
+    let mut without = world.query::<&u32, Without<Counted>>().unwrap();
+    assert_eq!(without.count(), 2_500);
+    world.check().unwrap();
     world.clear();
 
     // Replaced where they are.

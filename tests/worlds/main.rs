@@ -30,6 +30,7 @@ mod refusals;
 mod remapped;
 mod rows;
 mod shown;
+mod slices;
 mod snapshot_files;
 mod snapshots;
 mod snapshots_refused;

@@ -22,7 +22,7 @@ use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
 use crate::world::{World, WorldError};
 
 use seen::Seen;
-use ways::{chunks_of, emigrate, settled, share, ways};
+use ways::{chunks_of, emigrate, remove_along, settled, share, ways};
 
 /// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
 /// instead of one for each entity. Where only tags or shared values change, chunks that match as a
@@ -275,7 +275,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// then some of the entities are done.
     ///
     /// # Panics
-    /// If the `drop` of a value panics: some of the entities are done, that one among them. If the `clone` of a chunk
+    /// If the `drop` of a value panics: all that match are done then, and every value is dropped. If the `clone` of a chunk
     /// fragment does, with which a new chunk was to begin: some are done. If a
     /// [filter of chunks](Self::filter_chunks) panics: see there.
     pub fn remove<Gone: Bundle>(self) -> Result<usize, WorldError> {
@@ -299,26 +299,21 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             world,
             seen,
         } = self;
-        let mut count = 0;
-        let mut runs = Vec::new();
         let ways = ways(world, matches.get(), |world, archetype| {
             world.edge_for(archetype, Change::Remove(number))
         })?;
-        for (known, edge) in ways {
-            if edge.target == known.archetype {
-                continue;
-            }
-            for chunk in (0..chunks_of(world, known.archetype)).rev() {
-                seen.rows(world, known, chunk, &mut runs);
-                for &rows in &runs {
-                    let group = world.same_group(known.archetype, chunk, edge.target);
-                    let fill = |fill: &mut Fill<'_, ()>| fill.nothing();
-                    let moved = world.move_rows(known.archetype, rows, &edge, group, fill);
-                    count += settled(moved.count, moved.panicked, moved.refused)?;
-                }
-            }
+        // Users' filter of chunks may panic, and the `clone` of what a new chunk begins with: they end the call. What
+        // `drop`s panic with does not.
+        let (mut result, mut panicked, mut stopped) = (Ok(0), None, None);
+        note(&mut stopped, || {
+            result = remove_along(world, ways, &seen, &mut panicked);
+        });
+        if panicked.is_some() || stopped.is_some() {
+            drop(result);
+            resume(first(panicked, stopped));
+            unreachable!("a panic goes on");
         }
-        Ok(count)
+        result
     }
 
     /// Changes a shared value of the entities, which get the fragment if they do not have it; how many

@@ -2,7 +2,7 @@
 
 use crate::archetype::{Change, Edge, SharedId};
 use crate::fragment::FragmentId;
-use crate::panics::{Panicked, resume};
+use crate::panics::{Panicked, first, resume};
 use crate::query::change::seen::Seen;
 use crate::query::matches::Match;
 use crate::query::{QueryData, QueryFilter};
@@ -51,6 +51,38 @@ pub(super) fn share<D: QueryData, F: QueryFilter>(
             let fill = |fill: &mut Fill<'_, ()>| fill.nothing();
             let moved = world.move_rows(archetype, rows, edge, group, fill);
             count += settled(moved.count, moved.panicked, moved.refused)?;
+        }
+    }
+    Ok(count)
+}
+
+/// Takes fragments away along ways. What users' `drop`s panic with is kept: all go on.
+pub(super) fn remove_along<D: QueryData, F: QueryFilter>(
+    world: &mut World,
+    ways: Vec<Way<'_, D, F>>,
+    seen: &Seen<'_>,
+    panicked: &mut Panicked,
+) -> Result<usize, WorldError> {
+    let (mut count, mut runs) = (0, Vec::new());
+    for (known, edge) in ways {
+        let archetype = known.archetype;
+        if edge.target == archetype {
+            continue;
+        }
+        for chunk in (0..chunks_of(world, archetype)).rev() {
+            seen.rows(world, known, chunk, &mut runs);
+            for &rows in &runs {
+                let group = world.same_group(archetype, chunk, edge.target);
+                let fill = |fill: &mut Fill<'_, ()>| fill.nothing();
+                let moved = world.move_rows(archetype, rows, &edge, group, fill);
+                let mut stopped = None;
+                if moved.count == rows.count {
+                    *panicked = first(panicked.take(), moved.panicked);
+                } else {
+                    stopped = moved.panicked;
+                }
+                count += settled(moved.count, stopped, moved.refused)?;
+            }
         }
     }
     Ok(count)

@@ -92,7 +92,7 @@ impl World {
     ///
     /// # Panics
     /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then; if the `drop` of a value that is
-    /// replaced panics, also those that lie beside it.
+    /// replaced panics, also those that lie beside it. The others are as they were: `bundle` is asked no more.
     pub fn add_slice<B: Bundle>(
         &mut self,
         entities: &[Entity],

@@ -305,6 +305,15 @@ impl Value {
 
     /// Another value, equal to this one, of a fragment that can be cloned.
     pub(crate) fn duplicate(&self) -> Self {
+        // SAFETY: room for a value of this fragment.
+        unsafe { self.duplicate_by(|to| self.clone_to(to)) }
+    }
+
+    /// Another value of this fragment, which `clone` writes to where it is told.
+    ///
+    /// # Safety
+    /// `clone` writes one, or panics.
+    pub(crate) unsafe fn duplicate_by(&self, clone: impl FnOnce(*mut u8)) -> Self {
         let memory = allocate(self.layout);
         let copy = Self {
             id: self.id,
@@ -314,8 +323,8 @@ impl Value {
             clone: self.clone,
             memory,
         };
-        // SAFETY: room for a value of this fragment. If `clone` panics, `copy` frees it and drops nothing.
-        unsafe { self.clone_to(memory.as_ptr()) };
+        // If `clone` panics, `copy` frees the memory and drops nothing.
+        clone(memory.as_ptr());
         Self {
             drop: self.drop,
             memory: core::mem::ManuallyDrop::new(copy).memory,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::archetype::scarce::Scarce;
 use crate::counted::Counted;
-use crate::fragment::{FragmentId, Value};
+use crate::fragment::{DynamicBundle, FragmentId, Value};
 use crate::observer::ObservedBatch;
 use crate::prelude::*;
 use crate::query::Requirements;
@@ -98,6 +98,8 @@ struct Run {
     /// Handles that are not known to be dead.
     known: Vec<Entity>,
     ant: Prototype,
+    small: Prototype,
+    tag_ids: [FragmentId; 1],
 }
 
 impl Run {
@@ -129,7 +131,7 @@ impl Run {
         let (one, some) = (self.one(), self.some());
         let (n, count) = (self.random.below(5) as u32, self.random.below(200) as u32);
         let (large, alive) = (Large([0; 40]), Arc::clone(&self.alive));
-        match self.random.below(34) {
+        match self.random.below(37) {
             0 => self.known.extend(world.create((large, self.counted()))),
             1 => self
                 .known
@@ -194,6 +196,9 @@ impl Run {
             28 if n == 0 => drop(world.clear()),
             28 => drop(world.compact(Budget::Unlimited)),
             29 => self.record(&mut world.commands()),
+            32 => drop(world.add_slice_dynamic(&some, &self.ant)),
+            33 => drop(world.swap_slice_dynamic(&some, &self.tag_ids, &self.small)),
+            34 => drop(world.remove_slice_dynamic(&some, self.small.fragments())),
             30 => drop(world.swap_slice::<(Tag,), _>(&some, |_| (Small(n),))),
             31 => {
                 drop(world.swap_slice::<(Small,), _>(&some, |n| (Tag,).shared(Team(n as u32 / 40))))
@@ -276,6 +281,11 @@ fn whoever_watches_knows_what_is_there_whatever_memory_a_change_gets() {
             alive: Arc::new(AtomicUsize::new(0)),
             known: Vec::new(),
             ant: Prototype::new(registry, values.into_iter().collect()).unwrap(),
+            small: {
+                let small = Value::cloneable(registry, Small(7)).unwrap();
+                Prototype::new(registry, DynamicBundle::new().with(small)).unwrap()
+            },
+            tag_ids: [registry.register::<Tag>().unwrap().id()],
         };
         for _ in 0..60 {
             scarce.leave([64, run.random.below(8), run.random.below(8)][run.random.below(3)]);

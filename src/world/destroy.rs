@@ -20,14 +20,15 @@ const AHEAD: usize = 32;
 /// |---|---|
 /// | [`destroy_slice`](World::destroy_slice) | is refused: the entity is dead |
 /// | [`add_slice`](World::add_slice), [`swap_slice`](World::swap_slice) | the closure is called again, the new bundle takes the place of the first; is counted again |
-/// | [`remove_slice`](World::remove_slice) | is neither counted nor refused: nothing is left to be taken away |
+/// | [`add_slice_dynamic`](World::add_slice_dynamic), [`swap_slice_dynamic`](World::swap_slice_dynamic) | new clones take the place of the first; is counted again |
+/// | [`remove_slice`](World::remove_slice), [`remove_slice_dynamic`](World::remove_slice_dynamic) | is neither counted nor refused: nothing is left to be taken away |
 /// | [`move_slice_to`](World::move_slice_to) | is refused, as [`Elsewhere`](WorldError::Elsewhere): the entity has moved |
 /// | [`for_each_in`](crate::query::QueryRun::for_each_in) and its like | the entity is lent, and counted, once |
 /// | [`get_disjoint_mut`](World::get_disjoint_mut) (no slice, and no report) | refuses the call, as [`Twice`](WorldError::Twice) |
 ///
 /// # Panics of users' code
-/// Calls that take away or destroy go on when a `drop` panics, and panic when all is done. Calls for which a closure makes
-/// values end with the first panic, whoever's it is. In both cases there is no report.
+/// Calls that take away or destroy go on when a `drop` panics, and panic when all is done. Calls for which users' code makes
+/// values (a closure, a `clone`) end with the first panic, whoever's it is. In both cases there is no report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a slice may hold stale handles; the report says which"]

@@ -484,7 +484,12 @@ enum ValuePlace {
 ///
 /// # Safety
 /// `offsets` are the chunk's, by the position of each value's fragment; the row holds no values there.
-unsafe fn write(chunk: &Chunk, offsets: &[u32], row: u32, columns: Pile<(usize, Value)>) {
+pub(super) unsafe fn write(
+    chunk: &Chunk,
+    offsets: &[u32],
+    row: u32,
+    columns: Pile<(usize, Value)>,
+) {
     for (at, value) in columns.into_vec() {
         let size = value.size();
         let to = chunk.array(offsets[at]).wrapping_add(row as usize * size);

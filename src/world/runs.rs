@@ -15,10 +15,10 @@ use core::marker::PhantomData;
 use crate::archetype::{Chunk, Column, Edge, Refitting, Row, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
-use crate::panics::{Panicked, first, note};
-use crate::world::create::{COLUMNS, columns};
+use crate::panics::{Panicked, first, note, resume};
+use crate::world::create::COLUMNS;
 use crate::world::watch::ADDED;
-use crate::world::{World, WorldError};
+use crate::world::{Prototype, World, WorldError};
 
 /// What became of a run.
 #[derive(Debug, Default)]
@@ -94,6 +94,19 @@ impl<B> Fill<'_, B> {
 impl Fill<'_, ()> {
     /// Nothing comes.
     pub(crate) fn nothing(&mut self) {
+        self.written = self.rows.count;
+    }
+
+    /// Gives the rows clones of a prototype's values, which [can be given so](Prototype::fills_rows). If one panics, no
+    /// row has any.
+    ///
+    /// # Safety
+    /// The edge is that of a change by which the prototype's fragments come. If its values replace others, neither those
+    /// nor their clones are anything but [bytes](Prototype::is_bytes).
+    pub(crate) unsafe fn copies(&mut self, prototype: &Prototype) {
+        // SAFETY: who made `self` gave the columns of what comes along the edge, with a row for each that has no value
+        // now, or, by the caller, one that need not be dropped.
+        resume(unsafe { prototype.fill_rows(&self.columns, self.at, self.rows.count) });
         self.written = self.rows.count;
     }
 }
@@ -275,7 +288,7 @@ impl World {
     ) -> Moved {
         let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         // What comes has no column, or there would be one more at the other end.
-        let mut tags = self.filling(archetype, rows, columns::<B>(chunk, &edge.offsets), 0, None);
+        let mut tags = self.filling(archetype, rows, columns(chunk, &edge.offsets), 0, None);
         let mut panicked = None;
         note(&mut panicked, || fill(&mut tags));
         let written = tags.written;
@@ -334,7 +347,7 @@ impl World {
                 count: (rows.count - moved.count).min(chunk.capacity - to.row),
                 ..rows
             };
-            let columns = columns::<B>(chunk, &edge.offsets);
+            let columns = columns(chunk, &edge.offsets);
             let mut new = self.filling(archetype, piece, columns, to.row, None);
             note(&mut moved.panicked, || fill(&mut new));
             let count = new.written;
@@ -418,7 +431,7 @@ impl World {
         for at in data.positions_of(&edge.ended) {
             chunk.touch(at, version);
         }
-        let columns = columns::<B>(chunk, &edge.offsets);
+        let columns = columns(chunk, &edge.offsets);
         let mut new = self.filling(archetype, rows, columns, rows.first, Some(edge));
         let mut panicked = None;
         note(&mut panicked, || fill(&mut new));
@@ -459,6 +472,16 @@ impl World {
         self.settle_groups(archetype);
         panicked
     }
+}
+
+/// The columns of a chunk that values go to which come along an edge with these offsets: those of a bundle, or of a
+/// prototype with no more.
+fn columns(chunk: &Chunk, offsets: &[u32]) -> [*mut u8; COLUMNS] {
+    let mut columns = [core::ptr::null_mut(); COLUMNS];
+    for (column, &offset) in columns.iter_mut().zip(offsets) {
+        *column = chunk.array(offset);
+    }
+    columns
 }
 
 /// How many handles two slices begin with together.

@@ -5,6 +5,7 @@
 //! one, and goes by [`scattered`](super::scattered).
 
 mod come;
+mod dynamic;
 mod remove;
 
 use smallvec::SmallVec;

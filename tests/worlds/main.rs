@@ -2,6 +2,8 @@
 
 #![cfg(feature = "world")]
 
+#[path = "../support/counted.rs"]
+mod counted;
 #[path = "../support/layout_oracle.rs"]
 mod layout_oracle;
 #[path = "../support/snapshot_world.rs"]
@@ -15,6 +17,7 @@ mod compacted;
 mod determinism;
 mod dynamic;
 mod evolved;
+mod dynamic_slices;
 mod far_rows;
 mod features;
 mod going_on;

@@ -210,7 +210,7 @@ impl World {
 
     /// Takes a prototype's shared values in, and what chunks of a new archetype begin with: as
     /// [`take_in`](Self::take_in) does.
-    pub(super) fn take_in_copies(&mut self, prototype: &Prototype) -> TakenIn {
+    pub(in crate::world) fn take_in_copies(&mut self, prototype: &Prototype) -> TakenIn {
         let mut taken = self.nothing_taken();
         let mut panicked = None;
         for value in &prototype.once {

@@ -11,6 +11,7 @@ mod build;
 mod claim;
 mod copies;
 mod fill;
+mod give;
 #[cfg(test)]
 mod tests;
 

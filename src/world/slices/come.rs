@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::panics::{after, resume};
 use crate::world::slices::SliceChange;
-use crate::world::watch::{ADDED, REMOVED};
+use crate::world::watch::{ADDED, REMOVED, WatchedRows};
 use crate::world::{SliceReport, World, WorldError};
 
 /// Bundles come, which a closure makes of positions.
@@ -149,10 +149,7 @@ impl World {
         let one = |world: &mut Self, entity, come| world.swap::<Gone, Come>(entity, come);
         let mut comes = Comes::new(&mut come, change, one);
         let report = if self.is_watched(ADDED | REMOVED) {
-            let going = self.going(REMOVED, entities, |world, archetype| {
-                let target = world.expect_archetype(archetype, change?).ok()?;
-                (target != archetype).then_some(target)
-            });
+            let going = change.map_or_else(Vec::new, |change| self.going_along(entities, change));
             self.told(REMOVED, going, |world| {
                 world.change_slice(entities, &mut comes)
             })
@@ -160,5 +157,13 @@ impl World {
             self.change_slice(entities, &mut comes)
         };
         after(come, report)
+    }
+
+    /// The rows of the entities of a slice that are told to go from their archetypes by a change with which others come.
+    pub(super) fn going_along(&mut self, entities: &[Entity], change: Change) -> Vec<WatchedRows> {
+        self.going(REMOVED, entities, |world, archetype| {
+            let target = world.expect_archetype(archetype, change).ok()?;
+            (target != archetype).then_some(target)
+        })
     }
 }

@@ -1,9 +1,12 @@
 //! `ObservedBatch`: the rows of one change, as an observer sees them.
 
 use crate::entity::Entity;
+use crate::fragment::{FragmentId, Values, ValuesMut};
 use crate::observer::Observed;
 use crate::panics::after;
-use crate::query::{QueryData, QueryError, Span, entities_of, lend, lend_slices};
+use crate::query::{
+    QueryData, QueryError, Span, entities_of, lend, lend_slices, lend_values, lend_values_mut,
+};
 use crate::world::{Resources, World};
 
 /// The entities of one change, as ranges of rows in chunks: in the order of archetypes, chunks and rows,
@@ -117,6 +120,65 @@ impl<'w> ObservedBatch<'w> {
     ) -> Result<usize, QueryError> {
         // SAFETY: `new`'s.
         let lent = unsafe { lend_slices::<D>(self.world, self.spans, &mut each) };
+        after(each, lent)
+    }
+
+    /// Lends the values of a fragment of each range whose entities have it, in whatever role, known by its number: one a row,
+    /// or one for all rows if it is shared or the chunk's. How many entities that are. Enabled bits are not looked at.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::prelude::*;
+    /// use megachunk::query::Requirements;
+    ///
+    /// struct Lost(u32);
+    ///
+    /// let mut world = World::new();
+    /// let gold = world.registry().define_plain("gold", Layout::new::<u32>())?.id();
+    /// world.resources_mut().insert(Lost(0));
+    /// world.observe_dynamic(Observed::GO, gold, Requirements::new(), move |batch, _| {
+    ///     let mut sum = 0;
+    ///     let add = |_: &[Entity], golds: Values<'_>| sum += golds.plain::<u32>().unwrap().iter().sum::<u32>();
+    ///     batch.for_each_range_dynamic(gold, add).unwrap();
+    ///     batch.resources_mut().get_mut::<Lost>().unwrap().0 += sum;
+    /// })?;
+    /// for n in 1..=4_u32 {
+    ///     let value = Value::from_bytes(world.registry(), gold, &n.to_ne_bytes())?;
+    ///     let dwarf = world.create_dynamic(DynamicBundle::new().with(value))?;
+    ///     match n % 2 {
+    ///         0 => world.destroy(dwarf)?,
+    ///         _ => assert!(world.remove_dynamic(dwarf, &[gold])?),
+    ///     }
+    /// }
+    /// assert_eq!(world.resources().get::<Lost>().unwrap().0, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown); [`QueryError::NoValues`] for a tag.
+    pub fn for_each_range_dynamic(
+        &mut self,
+        id: FragmentId,
+        mut each: impl FnMut(&[Entity], Values<'_>),
+    ) -> Result<usize, QueryError> {
+        // SAFETY: `new`'s.
+        let lent = unsafe { lend_values(self.world, self.spans, id, &mut each) };
+        after(each, lent)
+    }
+
+    /// Lends values as [`for_each_range_dynamic`](Self::for_each_range_dynamic) does, to be written, as
+    /// [`for_each`](Self::for_each) says. Marks them as changed. Of a chunk's value a chunk's ranges get the same one, one
+    /// after the other.
+    ///
+    /// # Errors
+    /// As for [`for_each_range_dynamic`](Self::for_each_range_dynamic); [`QueryError::ReadOnly`] for a shared fragment.
+    pub fn for_each_range_dynamic_mut(
+        &mut self,
+        id: FragmentId,
+        mut each: impl FnMut(&[Entity], ValuesMut<'_>),
+    ) -> Result<usize, QueryError> {
+        // SAFETY: `new`'s.
+        let lent = unsafe { lend_values_mut(self.world, self.spans, id, &mut each) };
         after(each, lent)
     }
 

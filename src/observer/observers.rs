@@ -358,7 +358,7 @@ impl World {
     }
 
     /// Observes a fragment in whatever role, known by its number, as [`observe`](Self::observe) does, of entities that
-    /// meet `requirements`.
+    /// meet `requirements`. Its values are read by [`ObservedBatch::for_each_range_dynamic`].
     ///
     /// # Errors
     /// [`QueryError`]: the requirements exclude what they ask for;

@@ -60,4 +60,4 @@ pub use view::ChunkView;
 pub(crate) use asked::AskedQueries;
 pub(crate) use collection::Span;
 pub(crate) use masks::masked;
-pub(crate) use spans::{entities_of, lend, lend_slices};
+pub(crate) use spans::{entities_of, lend, lend_slices, lend_values, lend_values_mut};

@@ -10,6 +10,7 @@ mod existing;
 mod many_observers;
 mod observed_batches;
 mod observed_ranges;
+mod observed_values;
 mod observers;
 mod rows;
 mod saved;

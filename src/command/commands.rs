@@ -237,8 +237,9 @@ impl<'q> Commands<'q> {
 
     /// Creates `count` copies of a prototype with fragments that differ from copy to copy: `make` is called for one
     /// after the other, with its number `0..count`, and what it returns stands instead of the prototype's values, which
-    /// are not cloned then. Fragments that the prototype lacks are added to the copies. What entities have together is
-    /// the prototype's: a bundle with shared values or chunk fragments does not compile here.
+    /// are not cloned then. It is called on this thread, and may change what it holds, unlike that of
+    /// [`World::create_copies_with`]. Fragments that the prototype lacks are added to the copies. What entities have
+    /// together is the prototype's: a bundle with shared values or chunk fragments does not compile here.
     /// [`set_shared`](Self::set_shared) records another shared value for one of them.
     ///
     /// If `make` panics, those that were made are gone again, with all that it has made.

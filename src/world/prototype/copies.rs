@@ -104,8 +104,13 @@ impl World {
     /// here. Copies with other shared values are those of another prototype, or get them afterwards, by
     /// [`add_slice`](Self::add_slice) with `|_| ().shared(value)`.
     ///
-    /// `make` is called on any thread of the rayon pool, in any order, and may run at the same time as itself. If it
-    /// panics, there is no new entity, and all that it has made is dropped.
+    /// `make` is called on any thread of the rayon pool, in any order, and may run at the same time as itself. So it
+    /// has no state of its own: what is to be random is made of the copy's number (a generator seeded by it, a hash of
+    /// it), and is the same for any number of threads then. What is to be made one after the other, of an iterator for
+    /// one, is given to [`Commands::create_copies_with`], whose closure may change what it holds. If `make` panics,
+    /// there is no new entity, and all that it has made is dropped.
+    ///
+    /// [`Commands::create_copies_with`]: crate::command::Commands::create_copies_with
     ///
     /// ```
     /// use megachunk::prelude::*;

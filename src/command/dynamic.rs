@@ -114,7 +114,8 @@ impl Commands<'_> {
     /// ```
     ///
     /// # Errors
-    /// As for [`add_dynamic`](Self::add_dynamic) and [`remove_dynamic`](Self::remove_dynamic). The bundle is dropped then.
+    /// As for [`add_dynamic`](Self::add_dynamic) and [`remove_dynamic`](Self::remove_dynamic). The bundle is dropped
+    /// then.
     ///
     /// # Panics
     /// As for [`add`](Self::add).

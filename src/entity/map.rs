@@ -196,7 +196,7 @@ impl EntityMap {
                 first,
                 versions,
                 new,
-            } => EntityMapIter::by_slot(*first, versions, new),
+            } => EntityMapIter::by_slot(*first, versions, new, self.len),
             Table::Sorted(pairs) => EntityMapIter::sorted(pairs),
         }
     }
@@ -274,8 +274,10 @@ mod tests {
                     .eq(expected.iter().map(|(&old, &new)| (old, new)))
             );
             let mut met = expected.iter();
-            for (old, new) in &map {
+            let mut rest = map.iter();
+            while let Some((old, new)) = rest.next() {
                 assert_eq!(met.next(), Some((&old, &new)));
+                assert_eq!(rest.len(), met.len());
             }
             for slot in (0..slots as u32 + 8).chain([u32::MAX]).take(300) {
                 for version in [1, 3, 5, 7] {

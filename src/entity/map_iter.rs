@@ -16,11 +16,20 @@ pub struct EntityMapIter<'a> {
     slots: Enumerate<Zip<Iter<'a, u32>, Iter<'a, Entity>>>,
     /// Those that do not.
     sorted: Copied<Iter<'a, (Entity, Entity)>>,
+    /// How many are to come.
+    left: usize,
 }
 
 impl<'a> EntityMapIter<'a> {
-    pub(super) fn by_slot(first: u32, versions: &'a [u32], new: &'a [Entity]) -> Self {
+    /// `count` of the slots have somebody.
+    pub(super) fn by_slot(
+        first: u32,
+        versions: &'a [u32],
+        new: &'a [Entity],
+        count: usize,
+    ) -> Self {
         Self {
+            left: count,
             first,
             slots: versions.iter().zip(new).enumerate(),
             sorted: [].iter().copied(),
@@ -30,7 +39,7 @@ impl<'a> EntityMapIter<'a> {
     pub(super) fn sorted(pairs: &'a [(Entity, Entity)]) -> Self {
         Self {
             sorted: pairs.iter().copied(),
-            ..Self::by_slot(0, &[], &[])
+            ..Self::by_slot(0, &[], &[], pairs.len())
         }
     }
 }
@@ -43,8 +52,16 @@ impl Iterator for EntityMapIter<'_> {
         let by_slot = self.slots.find_map(|(at, (&version, &new))| {
             Some((Entity::new(first + at as u32, version)?, new))
         });
-        by_slot.or_else(|| self.sorted.next())
+        let next = by_slot.or_else(|| self.sorted.next())?;
+        self.left -= 1;
+        Some(next)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
     }
 }
+
+impl ExactSizeIterator for EntityMapIter<'_> {}
 
 impl core::iter::FusedIterator for EntityMapIter<'_> {}

@@ -78,6 +78,23 @@ impl DynamicBundle {
     }
 }
 
+/// A bundle of one value.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let legs = Value::new(world.registry(), 6_u8)?;
+/// let ant = world.create_dynamic(legs.into())?;
+/// assert_eq!(world.get::<u8>(ant)?, &6);
+/// # Ok::<(), WorldError>(())
+/// ```
+impl From<Value> for DynamicBundle {
+    fn from(value: Value) -> Self {
+        Self::new().with(value)
+    }
+}
+
 impl FromIterator<Value> for DynamicBundle {
     fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
         Self {

@@ -206,6 +206,11 @@ mod tests {
                 seen.push(id.number());
             }
             assert_eq!(seen, numbers);
+            let mut rest = ids.iter();
+            for left in (0..numbers.len()).rev() {
+                assert!(rest.next().is_some());
+                assert_eq!(rest.len(), left);
+            }
             let mut end = ids.iter();
             assert_eq!(end.by_ref().count(), ids.len());
             assert_eq!(end.next(), None);

@@ -39,6 +39,16 @@ impl Iterator for FragmentSetIter<'_> {
             (self.word * FragmentSet::BITS + bit) as u16,
         ))
     }
+
+    /// O(words).
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let behind = self.word + 1..self.set.words();
+        let behind = behind.map(|at| self.set.word(at).count_ones() as usize);
+        let left = self.left.count_ones() as usize + behind.sum::<usize>();
+        (left, Some(left))
+    }
 }
+
+impl ExactSizeIterator for FragmentSetIter<'_> {}
 
 impl core::iter::FusedIterator for FragmentSetIter<'_> {}

@@ -123,11 +123,13 @@ impl<'w> ObservedBatch<'w> {
         after(each, lent)
     }
 
-    /// Lends the values of a fragment of each range whose entities have it, in whatever role, known by its number: one a row,
-    /// or one for all rows if it is shared or the chunk's. How many entities that are. Enabled bits are not looked at.
+    /// Lends the values of a fragment of each range whose entities have it, in whatever role, known by its number: one
+    /// a row, or one for all rows if it is shared or the chunk's. How many entities that are. Enabled bits are not
+    /// looked at.
     ///
     /// ```
     /// use core::alloc::Layout;
+    /// use megachunk::fragment::Values;
     /// use megachunk::prelude::*;
     /// use megachunk::query::Requirements;
     ///
@@ -167,8 +169,8 @@ impl<'w> ObservedBatch<'w> {
     }
 
     /// Lends values as [`for_each_range_dynamic`](Self::for_each_range_dynamic) does, to be written, as
-    /// [`for_each`](Self::for_each) says. Marks them as changed. Of a chunk's value a chunk's ranges get the same one, one
-    /// after the other.
+    /// [`for_each`](Self::for_each) says. Marks them as changed. Of a chunk's value a chunk's ranges get the same one,
+    /// one after the other.
     ///
     /// # Errors
     /// As for [`for_each_range_dynamic`](Self::for_each_range_dynamic); [`QueryError::ReadOnly`] for a shared fragment.

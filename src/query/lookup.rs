@@ -135,7 +135,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         unsafe { self.lend(entity) }
     }
 
-    /// Lends the data of each of several entities at once. O(1) an entity, and a comparison a pair.
+    /// Lends the data of each of several entities at once. O(log archetypes that match) an entity, and a comparison a
+    /// pair.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -155,14 +156,19 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     /// ```
     ///
     /// # Errors
-    /// As for [`get`](Self::get), of the first that is refused; those before it count as changed.
-    /// [`WorldError::Twice`].
+    /// As for [`get`](Self::get), of the first that is refused; [`WorldError::Twice`]. Then none counts as changed.
     #[doc(alias = "get_many_mut")]
     pub fn get_disjoint_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
     ) -> Result<[D::Item<'_>; N], WorldError> {
         WorldError::if_twice(&entities)?;
+        // All of them first: to lend one says that it changes.
+        let versions = (self.since, self.version);
+        for entity in entities {
+            let found = self.finder.find(entity);
+            seen::<D, F>(self.world, self.matches, versions, entity, found)?;
+        }
         let mut items = [const { None }; N];
         for (item, entity) in items.iter_mut().zip(entities) {
             // SAFETY: as in `get_mut`; no two entities have a value in common that is lent for writing.
@@ -329,10 +335,24 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
 pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
     world: &'a World,
     matches: &[Match<D, F>],
-    (since, version): (u32, u32),
+    versions: (u32, u32),
     entity: Entity,
     found: Option<(u32, Row)>,
 ) -> Result<D::Item<'a>, WorldError> {
+    let (known, chunk, row) = seen(world, matches, versions, entity, found)?;
+    // SAFETY: a row of the chunk; for the rest the caller's.
+    Ok(unsafe { D::item(D::fetch(known.data, chunk), row) })
+}
+
+/// Where an entity lies that was looked for in this world, if the query sees it.
+#[inline(always)]
+fn seen<'a, 'm, D: QueryData, F: QueryFilter>(
+    world: &'a World,
+    matches: &'m [Match<D, F>],
+    (since, version): (u32, u32),
+    entity: Entity,
+    found: Option<(u32, Row)>,
+) -> Result<(&'m Match<D, F>, ChunkView<'a>, usize), WorldError> {
     let Some((archetype, row)) = found else {
         return Err(world.refuse(entity));
     };
@@ -351,8 +371,7 @@ pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
     if !masked(known.masks(), chunk.chunk, row.row) || !F::sees(known.filter, chunk) {
         return Err(refused::<D, F>(entity));
     }
-    // SAFETY: a row of the chunk; for the rest the caller's.
-    Ok(unsafe { D::item(D::fetch(known.data, chunk), row.row as usize) })
+    Ok((known, chunk, row.row as usize))
 }
 
 #[cold]

@@ -13,8 +13,8 @@ const AHEAD: usize = 32;
 /// What became of each handle of a slice.
 ///
 /// # Handles that stand there twice
-/// They are no mistake of the slice as a whole. What the second of them comes to is what the call comes to if it is made
-/// for each handle in turn, but where an entity is lent:
+/// They are no mistake of the slice as a whole. What the second of them comes to is what the call comes to if it is
+/// made for each handle in turn, but where an entity is lent:
 ///
 /// | call | of the second |
 /// |---|---|
@@ -27,8 +27,8 @@ const AHEAD: usize = 32;
 /// | [`get_disjoint_mut`](World::get_disjoint_mut) (no slice, and no report) | refuses the call, as [`Twice`](WorldError::Twice) |
 ///
 /// # Panics of users' code
-/// Calls that take away or destroy go on when a `drop` panics, and panic when all is done. Calls for which users' code makes
-/// values (a closure, a `clone`) end with the first panic, whoever's it is. In both cases there is no report.
+/// Calls that take away or destroy go on when a `drop` panics, and panic when all is done. Calls for which users' code
+/// makes values (a closure, a `clone`) end with the first panic, whoever's it is. In both cases there is no report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a slice may hold stale handles; the report says which"]

@@ -239,7 +239,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// As for [`add_dynamic`](Self::add_dynamic) and [`remove_dynamic`](Self::remove_dynamic). The bundle is dropped then.
+    /// As for [`add_dynamic`](Self::add_dynamic) and [`remove_dynamic`](Self::remove_dynamic). The bundle is dropped
+    /// then.
     ///
     /// # Panics
     /// As for [`swap`](Self::swap).
@@ -301,7 +302,8 @@ impl World {
     /// Whether an entity has a fragment, in whatever role. O(1).
     ///
     /// # Errors
-    /// The handle is refused; [`FragmentError::Unknown`].
+    /// The handle is refused; [`FragmentError::Unknown`] (where [`DynamicChunk::has`](crate::query::DynamicChunk::has)
+    /// and [`Prototype::has`](crate::world::Prototype::has), which refuse nothing, say `false`).
     pub fn has_dynamic(&self, entity: Entity, id: FragmentId) -> Result<bool, WorldError> {
         let (archetype, _) = self.find(entity)?;
         self.is_among(archetype, id)

@@ -101,8 +101,8 @@ impl Fill<'_, ()> {
     /// row has any.
     ///
     /// # Safety
-    /// The edge is that of a change by which the prototype's fragments come. If its values replace others, neither those
-    /// nor their clones are anything but [bytes](Prototype::is_bytes).
+    /// The edge is that of a change by which the prototype's fragments come. If its values replace others, neither
+    /// those nor their clones are anything but [bytes](Prototype::is_bytes).
     pub(crate) unsafe fn copies(&mut self, prototype: &Prototype) {
         // SAFETY: who made `self` gave the columns of what comes along the edge, with a row for each that has no value
         // now, or, by the caller, one that need not be dropped.

@@ -154,8 +154,8 @@ pub(super) trait SliceChange {
     /// Whether neighbours can change together.
     const HAS_RUNS: bool;
 
-    /// Changes a run, which begins at a position of the slice; how many entities that settles. `None` if it is refused, which
-    /// each entity then is to be told.
+    /// Changes a run, which begins at a position of the slice; how many entities that settles. `None` if it is refused,
+    /// which each entity then is to be told.
     fn run(
         &mut self,
         world: &mut World,

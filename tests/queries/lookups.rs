@@ -144,6 +144,11 @@ fn several_entities_are_lent_together_and_none_twice() {
     assert!(lookup.get_disjoint_mut([dead]).is_err());
     assert_eq!(world.get::<u32>(ants[1]).unwrap(), &9);
     assert_eq!(world.get::<u32>(tagged).unwrap(), &1);
+    assert_eq!(changed.read(&world).count(), 4);
+    let mut lookup = query.lookup_mut(&mut world);
+    assert!(lookup.get_disjoint_mut([ants[1], tagged, without]).is_err());
+    assert!(lookup.get_disjoint_mut([tagged, dead]).is_err());
+    assert_eq!(changed.read(&world).count(), 0, "refused: no change");
 }
 
 #[test]

@@ -100,8 +100,8 @@ impl<'w> DynamicChunk<'w> {
     }
 
     /// As [`ChunkView::sort_key`](crate::query::ChunkView::sort_key): the key for what is recorded chunk by chunk, in
-    /// [`par_for_each_chunk`] or [`par_for_each_in`], whatever thread has which. Runs of rows of one chunk have the same,
-    /// and come one after the other.
+    /// [`par_for_each_chunk`] or [`par_for_each_in`], whatever thread has which. Runs of rows of one chunk have the
+    /// same, and come one after the other.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -131,7 +131,9 @@ impl<'w> DynamicChunk<'w> {
         self.view.sort_key()
     }
 
-    /// Whether the entities have a fragment, in whatever role.
+    /// Whether the entities have a fragment, in whatever role. (`false` also for a number that no registry gave out, as
+    /// [`Prototype::has`](crate::world::Prototype::has) says; a [world](crate::world::World::has_dynamic), which
+    /// refuses handles anyway, refuses it.)
     #[must_use]
     pub fn has(&self, id: FragmentId) -> bool {
         self.view.archetype.set.contains(id)

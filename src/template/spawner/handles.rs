@@ -124,12 +124,13 @@ impl Spawned {
         self.len() == 0
     }
 
-    /// All handles, entry by entry.
+    /// All handles, entry by entry. O(entries), and O(1) for each.
     pub fn iter(&self) -> SpawnedIter<'_> {
         SpawnedIter {
             entries: self.entries.iter(),
             runs: [].iter(),
             run: Run::default(),
+            left: self.len(),
         }
     }
 
@@ -177,6 +178,8 @@ pub struct SpawnedIter<'a> {
     runs: Iter<'a, Run>,
     /// What of the last run is.
     run: Run,
+    /// How many are to come in all.
+    left: usize,
 }
 
 impl Iterator for SpawnedIter<'_> {
@@ -192,9 +195,16 @@ impl Iterator for SpawnedIter<'_> {
         let entity = Entity::from_parts(self.run.index, self.run.version);
         self.run.index += 1;
         self.run.count -= 1;
+        self.left -= 1;
         Some(entity)
     }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
 }
+
+impl ExactSizeIterator for SpawnedIter<'_> {}
 
 impl core::iter::FusedIterator for SpawnedIter<'_> {}
 
@@ -222,8 +232,10 @@ mod tests {
                 universe: None,
             };
             let mut seen = Vec::new();
-            for entity in &spawned {
+            let mut rest = spawned.iter();
+            while let Some(entity) = rest.next() {
                 seen.push(entity);
+                assert_eq!(rest.len(), spawned.len() - seen.len());
             }
             assert_eq!(seen, [&all[..], &all].concat());
         }

@@ -164,7 +164,7 @@ impl Prototype {
         &self.ids
     }
 
-    /// Whether it has this fragment. O(log fragments).
+    /// Whether it has this fragment: not if no registry gave out its number. O(log fragments).
     #[must_use]
     pub fn has(&self, fragment: FragmentId) -> bool {
         self.ids.binary_search(&fragment).is_ok()

@@ -91,8 +91,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then; if the `drop` of a value that is
-    /// replaced panics, also those that lie beside it. The others are as they were: `bundle` is asked no more.
+    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then; if the `drop` of a value
+    /// that is replaced panics, also those that lie beside it. The others are as they were: `bundle` is asked no more.
     pub fn add_slice<B: Bundle>(
         &mut self,
         entities: &[Entity],
@@ -159,7 +159,8 @@ impl World {
         after(come, report)
     }
 
-    /// The rows of the entities of a slice that are told to go from their archetypes by a change with which others come.
+    /// The rows of the entities of a slice that are told to go from their archetypes by a change with which others
+    /// come.
     pub(super) fn going_along(&mut self, entities: &[Entity], change: Change) -> Vec<WatchedRows> {
         self.going(REMOVED, entities, |world, archetype| {
             let target = world.expect_archetype(archetype, change).ok()?;

@@ -73,10 +73,10 @@ impl SliceChange for Copies<'_> {
 }
 
 impl World {
-    /// Gives each entity of a slice clones of a prototype's values, and its shared values: [`add_dynamic`] of many that get
-    /// the same, as a script does that tags them. Handles that are refused are reported by position. Entities that lie
-    /// side by side move together, as in [`add_slice`](Self::add_slice), and columns are filled one after the other;
-    /// not where the prototype has shared values, chunk fragments, or more than 16 fragments.
+    /// Gives each entity of a slice clones of a prototype's values, and its shared values: [`add_dynamic`] of many that
+    /// get the same, as a script does that tags them. Handles that are refused are reported by position. Entities that
+    /// lie side by side move together, as in [`add_slice`](Self::add_slice), and columns are filled one after the
+    /// other; not where the prototype has shared values, chunk fragments, or more than 16 fragments.
     ///
     /// ```
     /// use core::alloc::Layout;
@@ -120,8 +120,8 @@ impl World {
     }
 
     /// Takes those of these fragments away from each entity of a slice that it has: [`remove_dynamic`] of many. Handles
-    /// that are refused are reported by position; those that have none of them count as not done. Entities that lie side
-    /// by side move together.
+    /// that are refused are reported by position; those that have none of them count as not done. Entities that lie
+    /// side by side move together.
     ///
     /// ```
     /// use core::alloc::Layout;

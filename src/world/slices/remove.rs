@@ -63,8 +63,8 @@ impl World {
     /// together.
     ///
     /// # Panics
-    /// If the `drop` of a value panics: all that the slice names are done then, and every value is dropped. If the `clone`
-    /// of what a new chunk begins with does: the entities before are done.
+    /// If the `drop` of a value panics: all that the slice names are done then, and every value is dropped. If the
+    /// `clone` of what a new chunk begins with does: the entities before are done.
     pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
         self.keep_versions();
         let number = self.bundles.number::<B>(self.universe.registry());

@@ -170,7 +170,7 @@ pub mod prelude {
     pub use crate::processor::{
         App, AppError, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
         ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
-        exclusive_processor, observing_processor, processor,
+        exclusive_processor, observing_processor, observing_processor_role, processor,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{

@@ -298,13 +298,23 @@ impl World {
 
     /// Observes as long as `life` has not ended; then the observer is called no more. It is forgotten when a change is
     /// found that it would have been told of, or when another one comes or goes.
-    pub(crate) fn observe_while<T: Fragment, F: QueryFilter>(
+    pub(crate) fn observe_while<F: QueryFilter>(
         &mut self,
+        register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
         life: Weak<()>,
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, Some(life), run)
+        self.observe_registered::<F>(register, observed, Some(life), run)
+    }
+
+    /// What is wrong with an observer before it is there.
+    pub(crate) fn check_observed<F: QueryFilter>(
+        &self,
+        register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
+    ) -> Result<(), QueryError> {
+        let (fragment, requirements) = required::<F>(self.registry(), register)?;
+        check(self.registry(), fragment, &requirements)
     }
 
     /// Observes a type in a [role](FragmentRole), as [`observe`](Self::observe) does a fragment: entities come and go
@@ -343,13 +353,7 @@ impl World {
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
         const { assert!(F::SEES_ALL, "observers see changes, not versions") };
-        let required = |registry: &FragmentRegistry| {
-            let mut requirements = Requirements::new();
-            let fragment = register(registry)?.id();
-            F::require(registry, &mut requirements)?;
-            Ok((fragment, requirements))
-        };
-        match required(self.registry()) {
+        match required::<F>(self.registry(), register) {
             Ok((fragment, requirements)) => {
                 self.observe_living(observed, fragment, requirements, life, run)
             }
@@ -381,15 +385,7 @@ impl World {
         life: Option<Weak<()>>,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        let check = |registry: &FragmentRegistry| -> Result<(), QueryError> {
-            registry
-                .get(fragment)
-                .ok_or(FragmentError::Unknown { id: fragment })?;
-            let mut together = requirements.clone();
-            together.all(fragment, crate::query::Access::None);
-            together.check(registry)
-        };
-        if let Err(error) = check(self.registry()) {
+        if let Err(error) = check(self.registry(), fragment, &requirements) {
             return Err(refused(run, error));
         }
         let observer = Observer {
@@ -424,6 +420,31 @@ impl World {
         });
         gone.is_some()
     }
+}
+
+/// What an observer observes, and what it asks for beside it.
+fn required<F: QueryFilter>(
+    registry: &FragmentRegistry,
+    register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
+) -> Result<(FragmentId, Requirements), QueryError> {
+    let mut requirements = Requirements::new();
+    let fragment = register(registry)?.id();
+    F::require(registry, &mut requirements)?;
+    Ok((fragment, requirements))
+}
+
+/// Whether there can be an entity with both.
+fn check(
+    registry: &FragmentRegistry,
+    fragment: FragmentId,
+    requirements: &Requirements,
+) -> Result<(), QueryError> {
+    registry
+        .get(fragment)
+        .ok_or(FragmentError::Unknown { id: fragment })?;
+    let mut together = requirements.clone();
+    together.all(fragment, crate::query::Access::None);
+    together.check(registry)
 }
 
 impl Observers {

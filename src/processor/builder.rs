@@ -58,6 +58,7 @@ pub struct ProcessorBuilder {
     pub(super) run_if_any_match: bool,
     pub(super) main_thread: bool,
     pub(super) exclusive: bool,
+    pub(super) shows_existing: bool,
     pub(super) subscriptions: Subscriptions,
     pub(super) on_start: Option<Hook>,
     pub(super) on_stop: Option<Hook>,
@@ -148,6 +149,7 @@ impl ProcessorBuilder {
             run_if_any_match: false,
             main_thread: false,
             exclusive: false,
+            shows_existing: false,
             subscriptions: Subscriptions::default(),
             on_start: None,
             on_stop: None,
@@ -275,6 +277,39 @@ impl ProcessorBuilder {
     #[doc(alias = "bRequiresGameThreadExecution")]
     pub fn main_thread(mut self) -> Self {
         self.main_thread = true;
+        self
+    }
+
+    /// Whenever it is started, an [observer](super::observing_processor) of [`CREATE`](crate::observer::Observed::CREATE) is
+    /// [shown](World::show_existing) all entities that are there, as if they had just been created: with the first run
+    /// those of a world that was [loaded](World::load), and with the first run after it was [stopped](super::Schedule::stop)
+    /// or switched off all again, those too that it knows. Who goes meanwhile it does not hear of. None come if it does not
+    /// observe what is created.
+    ///
+    /// It is shown them when the run begins, after the observers that were added before it, and before any processor runs;
+    /// what it records is flushed in this run. If it panics, it is not started: the next run shows them again.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new();
+    /// let boar = world.create((Health(0),))?;
+    /// let heal = observing_processor::<Health, ()>("full health", Observed::COME, |batch, _| {
+    ///     batch.for_each::<&mut Health>(|health| health.0 = 100).unwrap();
+    /// });
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(heal.show_existing());
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.get::<Health>(boar)?.0, 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A schedule refuses it of who does not observe: its queries see who is there.
+    #[doc(alias = "yield_existing")]
+    pub fn show_existing(mut self) -> Self {
+        self.shows_existing = true;
         self
     }
 

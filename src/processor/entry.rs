@@ -33,6 +33,8 @@ pub(super) struct Entry {
     pub(super) run_if_any_match: bool,
     /// It has conditions.
     pub(super) conditional: bool,
+    /// It is to be shown who is there.
+    pub(super) shows_existing: bool,
     /// A run comes to it. Not so an observer: it is called when something happens.
     pub(super) has_turns: bool,
     pub(super) main_thread: bool,
@@ -63,6 +65,7 @@ impl Entry {
             enabled: builder.enabled,
             run_if_any_match: builder.run_if_any_match,
             conditional: !builder.conditions.is_empty(),
+            shows_existing: builder.shows_existing,
             has_turns: builder.runner.has_turns(),
             main_thread: builder.main_thread,
             exclusive: builder.exclusive,
@@ -73,7 +76,10 @@ impl Entry {
             needs: None,
             started: Started::default(),
         };
-        let (conditions, runner) = (builder.conditions, builder.runner);
+        let (conditions, mut runner) = (builder.conditions, builder.runner);
+        if builder.shows_existing {
+            runner.show_existing();
+        }
         let runner = match conditions.is_empty() {
             true => runner,
             false => Lone::new(Box::new(Conditional { conditions, runner }) as _),

@@ -76,6 +76,11 @@ pub enum ScheduleError {
         /// The processor's name.
         processor: Box<str>,
     },
+    /// Only an observer can be [shown](crate::processor::ProcessorBuilder::show_existing) who is there.
+    ShowsNothing {
+        /// The processor's name.
+        processor: Box<str>,
+    },
     /// There is no processor of this name.
     NoProcessor {
         /// What was asked for.
@@ -129,6 +134,10 @@ impl fmt::Display for ScheduleError {
             Self::NoTurn { processor } => write!(
                 f,
                 "processor `{processor}` is an observer, and cannot have a condition: ask in its closure"
+            ),
+            Self::ShowsNothing { processor } => write!(
+                f,
+                "processor `{processor}` does not observe, and is shown nothing: its queries see who is there"
             ),
             Self::NoProcessor { name, nearest } => write!(
                 f,

@@ -57,7 +57,7 @@ pub use execution::Execution;
 pub use explain::{MatchExplanation, Mismatch, Overlap};
 pub use function::ProcessorFn;
 pub use member::Timing;
-pub use observing::observing_processor;
+pub use observing::{observing_processor, observing_processor_role};
 pub use output::{ProcessorError, ProcessorOutput, ProcessorResult};
 pub use param::{Local, Param, Seen};
 pub use phase::Phase;

@@ -8,9 +8,9 @@ use std::sync::{Arc, Weak};
 
 use crate::command::{Commands, Turn};
 use crate::exactly::Exactly;
-use crate::fragment::Fragment;
+use crate::fragment::{Fragment, FragmentError, FragmentInfo, FragmentRegistry, FragmentRole};
 use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
-use crate::panics::tell;
+use crate::panics::{note, resume, tell};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner, panic_by_name};
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
@@ -32,6 +32,10 @@ use crate::world::{Seat, World};
 /// [stopped](crate::processor::Schedule::stop) in the first, or that is gone. A schedule that was
 /// [detached](crate::processor::Schedule::detach) without a stop and runs on another world looks in
 /// each run whether it can be had. Back in the first world it observes on.
+///
+/// Who was there before it was started, because a world was loaded, say, or it was switched off, it does not hear of,
+/// unless it is to be [shown](ProcessorBuilder::show_existing) them. `T` is a fragment or tag; of a shared one, or of one
+/// a chunk: [`observing_processor_role`].
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -61,10 +65,50 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
 ) -> ProcessorBuilder {
-    let name = name.into();
-    let observing = Observing::<T, F> {
+    observing::<F>(name.into(), FragmentRegistry::register::<T>, observed, run)
+}
+
+/// An observer of a type in a [role](FragmentRole) as a processor: what
+/// [`World::observe_role`](World::observe_role) is to [`observe`](World::observe). All else as for
+/// [`observing_processor`].
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::processor::observing_processor_role;
+///
+/// let mut world = World::new();
+/// world.resources_mut().insert(0_usize);
+/// let mut schedule = Schedule::new();
+/// schedule.add(observing_processor_role::<Shared<&str>, ()>("teams", Observed::COME, |batch, _| {
+///     *batch.resources_mut().get_mut::<usize>().unwrap() += batch.len();
+/// }));
+/// schedule.run(&mut world)?;
+/// world.create((1_u32,).shared("red"))?;
+/// world.create((2_u32, "no team"))?;
+/// assert_eq!(world.resources().get::<usize>(), Some(&1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[track_caller]
+pub fn observing_processor_role<R: FragmentRole, F: QueryFilter + 'static>(
+    name: impl Into<String>,
+    observed: Observed,
+    run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+) -> ProcessorBuilder {
+    observing::<F>(name.into(), R::register, observed, run)
+}
+
+#[track_caller]
+fn observing<F: QueryFilter + 'static>(
+    name: String,
+    register: Register,
+    observed: Observed,
+    run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+) -> ProcessorBuilder {
+    let observing = Observing::<F> {
         name: name.as_str().into(),
+        register,
         observed,
+        shows_existing: false,
         home: Arc::new(Mutex::new(Some(Box::new(run)))),
         life: Arc::new(()),
         on: None,
@@ -74,9 +118,15 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
     ProcessorBuilder::new(name, Box::new(observing))
 }
 
-struct Observing<T, F> {
+/// Registers what is observed, in its role.
+type Register = fn(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>;
+
+struct Observing<F> {
     name: Arc<str>,
+    register: Register,
     observed: Observed,
+    /// Whenever it is started, it is shown who is there.
+    shows_existing: bool,
     home: Home,
     /// Ends with it. Its schedule may go when nobody is there who could stop it: the world forgets the closure then.
     life: Arc<()>,
@@ -84,7 +134,7 @@ struct Observing<T, F> {
     on: Option<(Weak<Seat>, ObserverId)>,
     /// That it cannot be started was said.
     told: bool,
-    of: Exactly<(T, F)>,
+    of: Exactly<F>,
 }
 
 /// Where the closure is while no world has it. Nobody ever waits for the lock: one takes it when the closure goes to a
@@ -115,11 +165,26 @@ impl Drop for Out {
     }
 }
 
-impl<T, F> Observing<T, F> {
+impl<F> Observing<F> {
     /// Whether it observes this world.
     fn is_on(&self, world: &World) -> bool {
         let on = self.on.as_ref();
         on.is_some_and(|(seat, _)| seat.as_ptr() == Arc::as_ptr(&world.seat))
+    }
+
+    /// Shows it who is there, if it is to be. If it panics then, it is not started: the next run starts it again, and
+    /// shows them again.
+    fn show(&mut self, world: &mut World, id: ObserverId) {
+        if !self.shows_existing {
+            return;
+        }
+        let mut panicked = None;
+        note(&mut panicked, || _ = world.show_existing(id));
+        if panicked.is_some() {
+            self.on = None;
+            note(&mut panicked, || _ = world.unobserve(id));
+        }
+        resume(panicked);
     }
 
     /// Says once why it is not started.
@@ -130,16 +195,20 @@ impl<T, F> Observing<T, F> {
     }
 }
 
-impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
+impl<F: QueryFilter> Runner for Observing<F> {
     fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         // What can be wrong with it is said before it is started.
-        crate::query::Query::<crate::entity::Entity, (crate::query::With<T>, F)>::new(world)
-            .map(drop)
+        world
+            .check_observed::<F>(self.register)
             .map_err(|error| plea.refuse(error))
     }
 
     /// It observes on, until it is stopped.
     fn forget(&mut self) {}
+
+    fn show_existing(&mut self) {
+        self.shows_existing = true;
+    }
 
     fn start(&mut self, world: &mut World) -> bool {
         if self.is_on(world) {
@@ -159,10 +228,11 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
             out.call(batch, commands);
         };
         let life = Arc::downgrade(&self.life);
-        match world.observe_while::<T, F>(life, self.observed, run) {
+        match world.observe_while::<F>(self.register, life, self.observed, run) {
             Ok(id) => {
                 self.on = Some((Arc::downgrade(&world.seat), id));
                 self.told = false;
+                self.show(world, id);
                 true
             }
             Err(error) => {

@@ -37,6 +37,9 @@ pub(super) trait Runner: Send {
         0
     }
 
+    /// From now on is shown who is there whenever it starts, if it observes.
+    fn show_existing(&mut self) {}
+
     /// Starts; `false` if it cannot yet, and is to be asked again.
     fn start(&mut self, world: &mut World) -> bool;
     fn stop(&mut self, world: &mut World);
@@ -195,12 +198,19 @@ pub(super) fn by_name<R>(name: &str, call: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Goes on with a panic of a processor, whose name it gets.
+/// Goes on with a panic of a processor, whose name it gets, unless it has it already: an observer's that is shown who
+/// is there when it starts.
 pub(super) fn panic_by_name(name: &str, payload: Panicked) -> ! {
     let text = payload.as_deref().and_then(said).map(str::to_owned);
     forget(payload);
     let text = text.unwrap_or_else(|| "with something that is no text".into());
-    std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))
+    let begins = format!("processor `{name}` panicked: ");
+    let named = if text.starts_with(&begins) {
+        text
+    } else {
+        begins + &text
+    };
+    std::panic::resume_unwind(Box::new(named))
 }
 
 /// Why a processor has not done what it is there for.

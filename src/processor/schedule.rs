@@ -508,6 +508,11 @@ impl Schedule {
                     processor: entry.name.as_str().into(),
                 });
             }
+            if entry.shows_existing && entry.has_turns {
+                return Err(ScheduleError::ShowsNothing {
+                    processor: entry.name.as_str().into(),
+                });
+            }
             entry.needs = Some(needs);
         }
         Ok(())

@@ -7,6 +7,7 @@ mod said;
 
 mod beside;
 mod conditions;
+mod existing;
 mod explained;
 mod fallible;
 mod heard;

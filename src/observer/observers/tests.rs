@@ -87,7 +87,11 @@ fn the_dead_are_forgotten_when_they_would_be_told_and_when_another_comes() {
             heard.lock().push(number);
         };
         match life {
-            Some(life) => world.observe_while::<u8, ()>(Arc::downgrade(life), Observed::COME, run),
+            Some(life) => {
+                let life = Arc::downgrade(life);
+                let register = FragmentRegistry::register::<u8>;
+                world.observe_while::<()>(register, life, Observed::COME, run)
+            }
             None => world.observe::<u16, ()>(Observed::GO, run),
         }
     };

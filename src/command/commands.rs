@@ -10,7 +10,7 @@ use crate::command::stripes::{Ids, Stripe};
 use crate::command::turn::Turn;
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, Fragment, FragmentInfo, FragmentRegistry, SharedFragment, WithShared,
+    Bundle, Fragment, FragmentInfo, FragmentRegistry, FragmentRole, Shared, SharedFragment,
 };
 use crate::sync::pool::Lent;
 use crate::world::{Prototype, World, WorldError};
@@ -478,7 +478,30 @@ impl<'q> Commands<'q> {
     /// # Errors
     /// As for [`remove`](Self::remove).
     pub fn remove_shared<T: SharedFragment>(&mut self, entity: Entity) -> Result<(), WorldError> {
-        self.remove::<WithShared<(), T>>(entity)
+        self.remove_role::<Shared<T>>(entity)
+    }
+
+    /// Records that an entity loses what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk
+    /// fragment; if it has none, nothing happens.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,).const_shared("worker"))?;
+    /// let mut commands = world.commands();
+    /// commands.remove_role::<ConstShared<&str>>(ant)?;
+    /// commands.add(ant, ().const_shared("queen"))?;
+    /// drop(commands);
+    /// assert!(world.flush().is_clean());
+    /// assert_eq!(world.const_shared::<&str>(ant)?, &"queen");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`remove`](Self::remove).
+    pub fn remove_role<R: FragmentRole>(&mut self, entity: Entity) -> Result<(), WorldError> {
+        self.remove::<R::Alone>(entity)
     }
 
     /// Records that a fragment of an entity is switched off or on, as [`World::set_enabled`] does. If the

@@ -149,7 +149,21 @@ pub unsafe trait Bundle: Send + Sized + 'static {
         }
     }
 
-    /// The bundle and a shared value that can not be changed.
+    /// The bundle and a shared value that cannot be changed.
+    /// [`World::remove_role`](crate::world::World::remove_role) takes it away, alone;
+    /// `remove::<WithConstShared<(A, B), T>>` together with others. Then the entity can get another.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,).const_shared("worker"))?;
+    /// assert!(world.add(ant, ().const_shared("queen")).is_err());
+    /// assert!(world.remove_role::<ConstShared<&str>>(ant)?);
+    /// world.add(ant, ().const_shared("queen"))?;
+    /// assert_eq!(world.const_shared::<&str>(ant)?, &"queen");
+    /// # Ok::<(), WorldError>(())
+    /// ```
     fn const_shared<T: SharedFragment>(self, value: T) -> WithConstShared<Self, T> {
         WithConstShared {
             bundle: self,
@@ -168,6 +182,9 @@ pub unsafe trait Bundle: Send + Sized + 'static {
     /// that they come to, one or all of a chunk alike; new chunks begin with the template, which
     /// [can be changed](crate::world::World::set_chunk_template). Only to another world a
     /// whole chunk takes its own along.
+    ///
+    /// [`World::remove_role`](crate::world::World::remove_role) takes it away from an entity, alone;
+    /// `remove::<WithPerChunk<(A, B), T>>` together with others.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {
             bundle: self,

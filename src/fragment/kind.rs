@@ -3,7 +3,10 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::fragment::{FragmentError, FragmentInfo, FragmentRegistry};
+use crate::fragment::{
+    Bundle, FragmentError, FragmentInfo, FragmentRegistry, WithConstShared, WithPerChunk,
+    WithShared,
+};
 
 /// Data of an entity: any `Send + Sync + 'static` type, without a derive.
 ///
@@ -90,13 +93,18 @@ impl fmt::Display for FragmentKind {
 /// A role is part of what is named: `T` alone is the fragment or tag of that type, and who has a shared `T` has no such
 /// fragment. Filters and questions that name a role are [`WithRole`](crate::query::WithRole),
 /// [`WithoutRole`](crate::query::WithoutRole), [`HasRole`](crate::query::HasRole) and
-/// [`World::has_role`](crate::world::World::has_role). (One name for all, `With<Shared<T>>`, cannot be: whether
+/// [`World::has_role`](crate::world::World::has_role); [`World::remove_role`](crate::world::World::remove_role) takes away
+/// what plays one. (One name for all, `With<Shared<T>>`, cannot be: whether
 /// `Shared<T>` will never be a fragment is more than the language lets a crate say.)
 #[diagnostic::on_unimplemented(
     message = "`{Self}` names no role",
     note = "roles are `Shared<T>`, `ConstShared<T>` and `PerChunk<T>`; a fragment or tag needs none: `With<T>`, `Without<T>`, `Has<T>`"
 )]
 pub trait FragmentRole: sealed::Sealed + 'static {
+    /// The bundle that gives this, and nothing else.
+    #[doc(hidden)]
+    type Alone: Bundle;
+
     /// The number of the type in this role.
     ///
     /// # Errors
@@ -114,18 +122,24 @@ mod sealed {
 }
 
 impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {
+    type Alone = WithPerChunk<(), T>;
+
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
         registry.register_chunk::<T>()
     }
 }
 
 impl<T: SharedFragment> FragmentRole for Shared<T> {
+    type Alone = WithShared<(), T>;
+
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
         registry.register_shared::<T>()
     }
 }
 
 impl<T: SharedFragment> FragmentRole for ConstShared<T> {
+    type Alone = WithConstShared<(), T>;
+
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
         registry.register_const_shared::<T>()
     }

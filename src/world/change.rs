@@ -242,8 +242,8 @@ impl World {
     /// Takes fragments away from an entity, in one move, and drops them: those of `B` that it has. `false`
     /// if it has none of them. O(fragments of the entity); the first time from a composition as for [`add`](Self::add).
     ///
-    /// What is shared, or the chunk's, goes by the bundle that would give it. To have the values:
-    /// [`take`](Self::take).
+    /// What is shared, or the chunk's, goes by the bundle that would give it; alone by
+    /// [`remove_role`](Self::remove_role). To have the values: [`take`](Self::take).
     ///
     /// ```
     /// use megachunk::fragment::WithShared;

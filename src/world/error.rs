@@ -58,8 +58,11 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
-    /// The entity has another value of a const shared fragment already.
-    #[error("entity {entity}: its {name} is const shared: it can be removed, but not changed")]
+    /// The entity has another value of a const shared fragment already. [`World::remove_role`](crate::world::World::remove_role)
+    /// takes that away.
+    #[error(
+        "entity {entity}: its {name} is const shared: it can be removed (`remove_role::<ConstShared<…>>`), but not changed"
+    )]
     ConstShared {
         /// The handle.
         entity: Entity,

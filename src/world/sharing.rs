@@ -5,7 +5,7 @@ use crate::archetype::{
 };
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, FragmentId, FragmentKind, Given, Pile, SharedFragment, Value, WithShared,
+    Bundle, FragmentId, FragmentKind, FragmentRole, Given, Pile, Shared, SharedFragment, Value,
 };
 use crate::panics::{Panicked, first, refused};
 use crate::world::change::{carry, end, two, write_bundle};
@@ -244,7 +244,31 @@ impl World {
     /// # Panics
     /// As for that.
     pub fn remove_shared<T: SharedFragment>(&mut self, entity: Entity) -> Result<bool, WorldError> {
-        self.remove::<WithShared<(), T>>(entity)
+        self.remove_role::<Shared<T>>(entity)
+    }
+
+    /// Takes away from an entity what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk fragment;
+    /// `false` if it has none. It moves to those that have none. O(fragments of the entity).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,).const_shared("worker").per_chunk(7_u64))?;
+    /// assert!(world.remove_role::<ConstShared<&str>>(ant)?);
+    /// assert!(world.remove_role::<PerChunk<u64>>(ant)?);
+    /// assert!(!world.remove_role::<Shared<u64>>(ant)?);
+    /// assert!(!world.has_role::<PerChunk<u64>>(ant)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`remove`](Self::remove).
+    ///
+    /// # Panics
+    /// As for that.
+    pub fn remove_role<R: FragmentRole>(&mut self, entity: Entity) -> Result<bool, WorldError> {
+        self.remove::<R::Alone>(entity)
     }
 
     /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The

@@ -426,6 +426,18 @@ impl EntityViewMut<'_> {
         self.world.remove_shared::<T>(self.entity)
     }
 
+    /// Takes away what plays a role, a const shared value, or a chunk fragment; whether it had that: see
+    /// [`World::remove_role`].
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn remove_role<R: FragmentRole>(&mut self) -> Result<bool, WorldError> {
+        self.world.remove_role::<R>(self.entity)
+    }
+
     /// Switches a fragment off or on: see [`World::set_enabled`].
     ///
     /// # Errors

@@ -31,6 +31,7 @@ mod plain;
 mod refilled;
 mod refusals;
 mod remapped;
+mod roles;
 mod rows;
 mod shown;
 mod slices;

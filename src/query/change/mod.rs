@@ -11,7 +11,7 @@ mod ways;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, SharedFragment, Value, WithShared};
+use crate::fragment::{Bundle, FragmentRole, Shared, SharedFragment, Value, WithShared};
 use crate::panics::{after, first, note, refused, resume};
 use crate::query::matches::{Match, MatchList};
 use crate::query::sees_chunk::{SeesChunk, and};
@@ -390,7 +390,29 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Panics
     /// As for that.
     pub fn remove_shared<T: SharedFragment>(self) -> Result<usize, WorldError> {
-        self.remove::<WithShared<(), T>>()
+        self.remove_role::<Shared<T>>()
+    }
+
+    /// Takes away what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk fragment; how many
+    /// entities had one.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..100).map(|n| (n,).const_shared(n % 2)))?;
+    /// let gone = world.matching::<With<i32>>()?.shared(&1).remove_role::<ConstShared<i32>>()?;
+    /// assert_eq!(gone, 50);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`remove`](Self::remove).
+    ///
+    /// # Panics
+    /// As for that.
+    pub fn remove_role<R: FragmentRole>(self) -> Result<usize, WorldError> {
+        self.remove::<R::Alone>()
     }
 
     /// Moves the entities to another world of the same universe, where they keep their ids; how many.

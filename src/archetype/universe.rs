@@ -8,7 +8,10 @@ use std::io;
 use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, WorldMark, place};
 use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
-use crate::entity::{Buried, Entity, EntityIndex, Full, IndexOptions, Lowest, Place};
+use crate::entity::{
+    Buried, Entity, EntityError, EntityFault, EntityIndex, Full, IndexOptions, Lowest, Place,
+    RelocateError,
+};
 use crate::flaw::Found;
 use crate::fragment::FragmentRegistry;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -257,14 +260,49 @@ impl Universe {
     /// Gives reserved ids back that nobody was told of. Whoever guessed one may have destroyed it; if it was built
     /// meanwhile, it stays: its world relies on it.
     #[cold]
-    fn give_back_reserved(&self, entities: &[Entity]) {
+    pub(crate) fn give_back_reserved(&self, entities: &[Entity]) {
         for &entity in entities {
-            // As in `World::release`.
-            let leaving = self.index.relocate(entity, None, Some(Place::LEAVING));
-            if leaving.is_ok() {
-                let _ = self.index.destroy(entity);
+            let _ = self.release(entity);
+        }
+    }
+
+    /// Gives a reserved id back, which was not built: what [`World::release`](crate::world::World::release) does, for
+    /// threads that have no world. Lock-free.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = Arc::new(Universe::new());
+    /// let mut world = World::of(&universe)?;
+    /// // A thread that loads something has ids for it before the world knows it.
+    /// let loader = Arc::clone(&universe);
+    /// let loaded = std::thread::spawn(move || {
+    ///     let mut ids = [Entity::PLACEHOLDER; 3];
+    ///     loader.reserve_slice(&mut ids)?;
+    ///     // There are only two, as it turns out.
+    ///     let [first, second, spare] = ids;
+    ///     loader.release(spare)?;
+    ///     Ok::<_, WorldError>([first, second])
+    /// });
+    /// let [first, second] = loaded.join().unwrap()?;
+    /// world.build(first, (second,))?;
+    /// assert_eq!(universe.count(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused; [`EntityFault::AlreadyBuilt`]: then its world has to destroy it.
+    pub fn release(&self, entity: Entity) -> Result<(), EntityError> {
+        // So that nobody builds it while it dies.
+        match self.index.relocate(entity, None, Some(Place::LEAVING)) {
+            Ok(()) => {
+                self.index.destroy(entity)?;
                 self.settle_released(entity);
+                Ok(())
             }
+            Err(RelocateError::Entity(error)) => Err(error),
+            Err(_) => Err(EntityError::new(entity, EntityFault::AlreadyBuilt)),
         }
     }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::command::RecordedBatch;
-use crate::command::lane::Lane;
+use crate::command::lane::{Called, Lane};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe};
@@ -280,6 +280,30 @@ impl<'q> Commands<'q> {
     /// [`WorldError::Full`].
     pub fn reserve(&mut self) -> Result<Entity, WorldError> {
         Ok(self.ids.create(&self.lane.universe, None)?)
+    }
+
+    /// Reserves an id for each place of `out`, for [`build`](Self::build); all or none. Lock-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let mut pair = [Entity::PLACEHOLDER; 2];
+    /// let mut commands = world.commands();
+    /// commands.reserve_slice(&mut pair)?;
+    /// // Each can name the other before either is built.
+    /// commands.build(pair[0], (pair[1],))?;
+    /// commands.build(pair[1], (pair[0],))?;
+    /// drop(commands);
+    /// world.flush();
+    /// assert_eq!(world.get::<Entity>(pair[0])?, &pair[1]);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::Full`]. Then none stays reserved, and `out` holds [placeholders](Entity::PLACEHOLDER).
+    pub fn reserve_slice(&mut self, out: &mut [Entity]) -> Result<(), WorldError> {
+        Ok(self.ids.reserve_slice(&self.lane.universe, out)?)
     }
 
     /// Gives a reserved entity its fragments, at once. Lock-free. Of several recorders that build
@@ -566,7 +590,10 @@ impl<'q> Commands<'q> {
     /// # Ok::<(), WorldError>(())
     /// ```
     pub fn defer(&mut self, run: impl FnOnce(&mut World) + Send + 'static) {
-        self.lane.call(run);
+        self.lane.call(|world: &mut World| {
+            run(world);
+            Called::Closure
+        });
     }
 
     /// Commands that this recorder holds, without what it has created.

@@ -10,6 +10,7 @@
 //! [pool](crate::sync::pool) and serve one recorder after the other.
 
 mod check;
+mod clones;
 mod commands;
 mod dynamic;
 #[cfg(test)]

@@ -164,6 +164,28 @@ impl Ids<'_> {
         }
     }
 
+    /// Reserves an id for each place of `out`; all or none.
+    pub(super) fn reserve_slice(
+        &mut self,
+        universe: &Universe,
+        out: &mut [Entity],
+    ) -> Result<(), Full> {
+        if self.stripe.is_none() {
+            return universe.reserve_slice(out);
+        }
+        for at in 0..out.len() {
+            match self.create_in_order(universe, None) {
+                Ok(entity) => out[at] = entity,
+                Err(full) => {
+                    universe.give_back_reserved(&out[..at]);
+                    out.fill(Entity::PLACEHOLDER);
+                    return Err(full);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// [`create`](Self::create), as a call of its own: in an ordered universe it is long.
     #[cold]
     #[inline(never)]

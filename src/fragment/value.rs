@@ -335,6 +335,29 @@ impl Value {
         }
     }
 
+    /// A clone of a value that lies elsewhere.
+    ///
+    /// # Safety
+    /// `from` holds a value of the fragment, which can be cloned.
+    pub(crate) unsafe fn clone_of(info: &FragmentInfo, from: *const u8) -> Self {
+        let layout = info.layout();
+        let mut new = Self {
+            id: info.id(),
+            registry: info.registry(),
+            layout,
+            drop: None,
+            clone: info.clone_value(),
+            memory: allocate(layout),
+        };
+        match new.clone {
+            // SAFETY: the caller's, and room for a value. If `clone` panics, `new` frees it and drops nothing.
+            Some(clone) => unsafe { clone(from, new.as_ptr(), layout.size()) },
+            None => unreachable!("it can be cloned"),
+        }
+        new.drop = info.drop_values();
+        new
+    }
+
     /// Drops a value of the same fragment that lies elsewhere.
     ///
     /// # Safety

@@ -1,6 +1,7 @@
 //! Clones of entities.
 
 use crate::archetype::{Row, read_bit, write_bit};
+use crate::chunk::Run;
 use crate::entity::Entity;
 use crate::fragment::{CloneValue, DropValues, FragmentError, FragmentKind};
 use crate::panics::{Panicked, note, resume};
@@ -17,7 +18,21 @@ struct ColumnClone {
 
 impl World {
     /// Clones an entity: a new one with clones of all fragments, the same shared values, the same ones switched on, and no
-    /// name. O(values).
+    /// name. O(values). Many clones of one: [`Prototype::of`](crate::world::Prototype::of); to an id that is reserved:
+    /// [`build_clone`](Self::build_clone).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_clone::<String>()?;
+    /// let ant = world.create((String::from("ant"),).shared("red"))?;
+    /// let twin = world.clone_entity(ant)?;
+    /// world.get_mut::<String>(ant)?.push('s');
+    /// assert_eq!(world.get::<String>(twin)?, "ant");
+    /// assert_eq!(world.shared::<&str>(twin)?, &"red");
+    /// # Ok::<(), WorldError>(())
+    /// ```
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::NotCloneable`] names the fragment or tag for which
@@ -26,7 +41,54 @@ impl World {
     ///
     /// # Panics
     /// If a `clone` panics; then there is no new entity. If an observer does, which is told of it; then it is there.
+    #[doc(alias = "instantiate")]
+    #[doc(alias = "duplicate")]
     pub fn clone_entity(&mut self, entity: Entity) -> Result<Entity, WorldError> {
+        let create = |world: &mut Self, run, row| Ok(world.universe.create_in(run, row)?);
+        self.clone_with(entity, create)
+    }
+
+    /// Makes a reserved entity a clone of another one: [`build`](Self::build), and [`clone_entity`](Self::clone_entity).
+    /// O(values), and one read-modify-write on the entity's slot.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_clone::<String>()?;
+    /// let ant = world.create((String::from("ant"),))?;
+    /// // Others can name it before it is there.
+    /// let twin = world.reserve()?;
+    /// let nest = world.create((twin,))?;
+    /// world.build_clone(twin, ant)?;
+    /// assert_eq!(world.get::<String>(*world.get::<Entity>(nest)?)?, "ant");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`clone_entity`](Self::clone_entity) and [`build`](Self::build). The entity is reserved then as before.
+    ///
+    /// # Panics
+    /// If a `clone` does: the entity is reserved then as before. If an observer does, which is told of it: it is built.
+    pub fn build_clone(&mut self, entity: Entity, of: Entity) -> Result<(), WorldError> {
+        // Before users' code runs for it.
+        if self.universe.index().locate(entity)?.is_some() {
+            return Err(WorldError::AlreadyBuilt { entity });
+        }
+        self.clone_with(of, |world, run, row| {
+            world.place_reserved(entity, run, row)?;
+            world.births += 1;
+            Ok(entity)
+        })?;
+        Ok(())
+    }
+
+    /// Clones an entity. When its values are there, `create` gives the row an entity.
+    fn clone_with(
+        &mut self,
+        entity: Entity,
+        create: impl FnOnce(&mut Self, Run, u32) -> Result<Entity, WorldError>,
+    ) -> Result<Entity, WorldError> {
         let (archetype, row) = self.find(entity)?;
         let clones = self.clones(archetype)?;
         let group = self.archetypes[archetype as usize].chunks[row.chunk as usize].group;
@@ -35,7 +97,7 @@ impl World {
         let made = self.clone_values(archetype, row, to, &clones, &mut panicked);
         let run = self.archetypes[archetype as usize].chunks[to.chunk as usize].run;
         let created = match panicked {
-            None => Some(self.universe.create_in(run, to.row)),
+            None => Some(create(self, run, to.row)),
             Some(_) => None,
         };
         if let Some(Ok(new)) = created {
@@ -48,7 +110,7 @@ impl World {
         self.drop_clones(archetype, to, made, &mut panicked);
         resume(panicked);
         match created {
-            Some(created) => Ok(created?),
+            Some(created) => created,
             None => unreachable!("a clone has panicked"),
         }
     }

@@ -381,6 +381,26 @@ impl World {
         Ok(unsafe { ValuesMut::new(info, first, 1) })
     }
 
+    /// Where the value of a fragment lies that an entity has, in a row or for its chunk.
+    pub(in crate::world) fn address_of(
+        &self,
+        archetype: u32,
+        Row { chunk, row }: Row,
+        id: FragmentId,
+    ) -> *const u8 {
+        let data = &self.archetypes[archetype as usize];
+        let chunk = &data.chunks[chunk as usize];
+        if let Some(column) = data.column_of(id) {
+            let at = data.columns[column];
+            let size = at.size as usize;
+            return chunk.array(at.offset).wrapping_add(row as usize * size);
+        }
+        match data.chunk_value_of(id) {
+            Some(value) => chunk.array(value.offset),
+            None => unreachable!("it is there, with a column or as a chunk fragment"),
+        }
+    }
+
     /// Where the value of a fragment lies.
     fn place_of(
         &self,

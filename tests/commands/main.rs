@@ -7,6 +7,7 @@ mod counted;
 
 mod carried;
 mod churn;
+mod clones;
 mod copies;
 mod dice;
 mod dynamic;

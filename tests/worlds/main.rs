@@ -13,6 +13,7 @@ mod archetypes;
 mod between;
 mod changes;
 mod chunk_fragments;
+mod clones;
 mod compacted;
 mod determinism;
 mod dynamic;

@@ -49,7 +49,7 @@ use std::sync::Arc;
 pub use report::FlushReport;
 use smallvec::SmallVec;
 
-use crate::command::lane::Lane;
+use crate::command::lane::{Called, Lane};
 use crate::command::log::{self, Rows, Word};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
@@ -386,11 +386,17 @@ impl Flush<'_> {
                 let column = &payload.columns[0];
                 // SAFETY: the closure's row, which is moved out once, here.
                 unsafe { column.moved_out(row) };
+                let mut outcome = Called::Closure;
                 note(&mut self.panicked, || {
                     // SAFETY: a closure of this type, which nobody uses again.
-                    unsafe { call(column.row(row), world) };
+                    outcome = unsafe { call(column.row(row), world) };
                 });
-                self.report.closures += 1;
+                match outcome {
+                    Called::Closure => self.report.closures += 1,
+                    Called::Created => self.report.created += 1,
+                    Called::Dead => self.report.dead += 1,
+                    Called::Refused(entity, error) => self.report.refused.push((entity, error)),
+                }
                 if !Arc::ptr_eq(&world.seat, &seat) {
                     // What follows names fragments and shared values of the world that was here.
                     batch.clear();

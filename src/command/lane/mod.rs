@@ -25,9 +25,10 @@ use crate::archetype::{Chunk, Draft, NOT_OPEN, Universe};
 use crate::command::log::Log;
 use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
+use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::hashers::ByTypes;
-use crate::world::World;
+use crate::world::{World, WorldError};
 
 pub(in crate::command) use batch::AllMade;
 use copies::{CopyKey, CopyWay};
@@ -71,7 +72,19 @@ pub(in crate::command) enum Op {
 }
 
 /// Calls the closure that lies at an address, and moves it out.
-pub(in crate::command) type Call = unsafe fn(*mut u8, &mut World);
+pub(in crate::command) type Call = unsafe fn(*mut u8, &mut World) -> Called;
+
+/// What the call of a closure has come to.
+pub(in crate::command) enum Called {
+    /// A user's ran.
+    Closure,
+    /// An entity was created.
+    Created,
+    /// The entity that it was for had died before.
+    Dead,
+    /// What it was to do for an entity was refused.
+    Refused(Entity, WorldError),
+}
 
 /// What an op is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use core::iter::successors;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
+use super::{Called, Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::log::Word;
 use crate::command::payload::{Payload, PayloadColumn};
@@ -202,7 +202,10 @@ impl Lane {
     }
 
     /// Records that a closure runs.
-    pub(in crate::command) fn call<F: FnOnce(&mut World) + Send + 'static>(&mut self, run: F) {
+    pub(in crate::command) fn call<F: FnOnce(&mut World) -> Called + Send + 'static>(
+        &mut self,
+        run: F,
+    ) {
         let of = TypeId::of::<F>();
         let FoundOp { op, payload } = match self.recent_ops.get(of) {
             Some(found) => found,
@@ -221,13 +224,19 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> FoundOp {
+    fn find_call<F: FnOnce(&mut World) -> Called + Send + 'static>(
+        &mut self,
+        key: OpKey,
+    ) -> FoundOp {
         /// # Safety
         /// `from` holds an `F`, which nobody uses again.
-        unsafe fn call<F: FnOnce(&mut World)>(from: *mut u8, world: &mut World) {
+        unsafe fn call<F: FnOnce(&mut World) -> Called>(
+            from: *mut u8,
+            world: &mut World,
+        ) -> Called {
             // SAFETY: the caller's.
             let run = unsafe { from.cast::<F>().read() };
-            run(world);
+            run(world)
         }
         /// # Safety
         /// `count` values of `F` from `values` on, which nobody uses again.

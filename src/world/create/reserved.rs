@@ -4,7 +4,7 @@ use core::convert::Infallible;
 
 use crate::archetype::{Row, Universe, place};
 use crate::chunk::Run;
-use crate::entity::{Entity, EntityFault, Place, RelocateError};
+use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::world::{World, WorldError};
 
@@ -118,10 +118,7 @@ impl World {
         row: u32,
     ) -> Result<(), WorldError> {
         let built = self.universe.index().build(entity, place(run, row));
-        built.map_err(|error| match error.fault {
-            EntityFault::AlreadyBuilt => WorldError::AlreadyBuilt { entity },
-            _ => error.into(),
-        })
+        built.map_err(not_reserved)
     }
 
     /// Gives a reserved id back, which was not built. Any thread, lock-free.
@@ -130,19 +127,16 @@ impl World {
     /// [`WorldError::AlreadyBuilt`] if it is built, or a recorder has built it: then [`destroy`](Self::destroy) it in
     /// its world, after the flush. [`WorldError::Entity`] if it does not live.
     pub fn release(&self, entity: Entity) -> Result<(), WorldError> {
-        // So that nobody builds it while it dies.
-        match self
-            .universe
-            .index()
-            .relocate(entity, None, Some(Place::LEAVING))
-        {
-            Ok(()) => {
-                self.universe.index().destroy(entity)?;
-                self.universe.settle_released(entity);
-                Ok(())
-            }
-            Err(RelocateError::Entity(error)) => Err(error.into()),
-            Err(_) => Err(WorldError::AlreadyBuilt { entity }),
-        }
+        self.universe.release(entity).map_err(not_reserved)
+    }
+}
+
+/// What a world says of a handle that is not one of a reserved entity.
+fn not_reserved(error: EntityError) -> WorldError {
+    match error.fault {
+        EntityFault::AlreadyBuilt => WorldError::AlreadyBuilt {
+            entity: error.entity,
+        },
+        _ => error.into(),
     }
 }

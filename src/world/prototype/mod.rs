@@ -12,6 +12,7 @@ mod claim;
 mod copies;
 mod fill;
 mod give;
+mod living;
 #[cfg(test)]
 mod tests;
 
@@ -89,9 +90,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(registry: &FragmentRegistry, value: &Value) -> Result<Self, WorldError> {
-        let id = value.id();
-        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+    fn of(info: &FragmentInfo) -> Result<Self, WorldError> {
         match info.kind() {
             FragmentKind::Chunk => return Ok(Self::PerChunk),
             FragmentKind::Shared | FragmentKind::ConstShared => return Ok(Self::Shared),
@@ -118,7 +117,7 @@ enum Way {
 }
 
 impl Prototype {
-    /// Prepares values to be copied. O(values).
+    /// Prepares values to be copied. O(values). Those of an entity that is there: [`of`](Self::of).
     ///
     /// Fragments have to be [registered with `register_clone`](FragmentRegistry::register_clone) or
     /// as plain data, or defined with a clone function; tags of types, too (their `clone` is called
@@ -132,7 +131,10 @@ impl Prototype {
             Ok(ids) => ids,
             Err(error) => return Err(refused(values, error.into())),
         };
-        let roles = values.values.iter().map(|value| Role::of(registry, value));
+        let roles = values.values.iter().map(|value| {
+            let id = value.id();
+            Role::of(registry.get(id).ok_or(FragmentError::Unknown { id })?)
+        });
         let roles: Result<Vec<Role>, WorldError> = roles.collect();
         let roles = match roles {
             Ok(roles) => roles,

@@ -270,7 +270,7 @@ impl World {
     ///     commands.create(("smoke",)).unwrap();
     /// })?;
     /// let logs = world.create_batch((0..1_000).map(|_| ("log",)))?;
-    /// let logs: Vec<Entity> = logs.iter(&world).collect();
+    /// let logs = logs.to_vec(&world);
     /// let _ = world.add_slice(&logs, |_| (Burning(0.0),));
     /// assert_eq!(world.resources().get::<Fires>().unwrap().0, 1_000);
     /// assert_eq!(world.get::<Burning>(logs[7])?.0, 1.0);

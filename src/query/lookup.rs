@@ -188,7 +188,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     ///
     /// let mut world = World::new();
     /// let batch = world.create_batch((0..1_000_u32).map(|n| (n,)))?;
-    /// let mut ants: Vec<Entity> = batch.iter(&world).collect();
+    /// let mut ants = batch.to_vec(&world);
     /// ants.reverse();
     /// let mut numbers = Query::<&mut u32>::new(&world)?;
     /// numbers.lookup_mut(&mut world).for_each(&ants, |at, number| {

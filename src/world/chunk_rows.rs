@@ -53,7 +53,7 @@ impl World {
     ///
     /// let mut world = World::new();
     /// let batch = world.create_batch((0..10_000_u64).map(|n| (n,)))?;
-    /// let all: Vec<Entity> = batch.iter(&world).collect();
+    /// let all = batch.to_vec(&world);
     /// for &entity in &all[..5_000] {
     ///     world.destroy(entity)?;
     /// }

@@ -72,7 +72,7 @@ use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::panics::{end_all, first, note, resume_alone};
 use crate::query::AskedQueries;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-pub(crate) use create::{COLUMNS, columns};
+pub(crate) use create::{COLUMNS, Handles, columns};
 pub(crate) use seat::Seat;
 pub(crate) use shared_values::end_shared;
 

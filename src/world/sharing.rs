@@ -283,7 +283,7 @@ impl World {
     /// struct Team(u8);
     /// let mut world = World::new();
     /// let ants = world.create_batch((0..1_000).map(|n| (n,)))?;
-    /// let ants: Vec<Entity> = ants.iter(&world).collect();
+    /// let ants = ants.to_vec(&world);
     /// world.set_shared(ants[0], Team(1))?;
     /// let report = world.add_slice(&ants[1..], |_| ().shared(Team(2)));
     /// assert_eq!(report.done, 999);

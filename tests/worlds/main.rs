@@ -10,6 +10,7 @@ mod layout_oracle;
 mod snapshot_world;
 
 mod archetypes;
+mod batches;
 mod between;
 mod changes;
 mod chunk_fragments;

@@ -183,7 +183,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// struct Due(u64);
     ///
     /// let mut world = World::new();
-    /// let all: Vec<Entity> = world.create_batch((0..9).map(|tick| (Due(tick / 2),)))?.iter(&world).collect();
+    /// let all = world.create_batch((0..9).map(|tick| (Due(tick / 2),)))?.to_vec(&world);
     /// let mut due = ValueIndex::<Due, u64>::new(&world, |due| due.0)?;
     /// due.update(&world);
     /// let now: Vec<Entity> = due.range(..=1).flat_map(|(_, entities)| entities).copied().collect();

@@ -328,7 +328,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// let mut world = World::new();
     /// world.registry().register_enableable::<Energy>()?;
     /// let ants = world.create_batch((0..100).map(|n| (Energy(n),)))?;
-    /// let ants: Vec<Entity> = ants.iter(&world).collect();
+    /// let ants = ants.to_vec(&world);
     /// world.set_enabled::<Energy>(ants[40], false)?;
     ///
     /// let mut rows = Vec::new();

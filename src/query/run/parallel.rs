@@ -201,7 +201,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     /// let mut world = World::new();
     /// world.registry().register_enableable::<Mark>()?;
     /// let ants = world.create_batch((0..1_000_u32).map(|n| (n, Mark)))?;
-    /// let ants: Vec<Entity> = ants.iter(&world).collect();
+    /// let ants = ants.to_vec(&world);
     /// for &ant in &ants[..900] {
     ///     world.set_enabled::<Mark>(ant, false)?;
     /// }

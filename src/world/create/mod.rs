@@ -1,6 +1,7 @@
 //! Entities come: one by one, in batches, reserved first.
 
 mod batch;
+mod handles;
 mod many;
 mod reserved;
 mod room;
@@ -18,6 +19,7 @@ use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
 pub use batch::Batch;
+pub(crate) use handles::Handles;
 
 /// Columns that a bundle can have.
 pub(crate) const COLUMNS: usize = 16;

@@ -64,6 +64,7 @@ impl<'w> Unfinished<'w> {
     #[inline]
     pub(super) fn new(world: &'w mut World, archetype: u32) -> Self {
         let batch = Batch {
+            world: world.identity(),
             archetype,
             spans: SmallVec::new(),
         };
@@ -114,6 +115,7 @@ impl<'w> Unfinished<'w> {
         let mut finished = ManuallyDrop::new(self);
         finished.grown(row, count);
         Batch {
+            world: finished.batch.world,
             archetype: finished.batch.archetype,
             spans: SmallVec::from_buf([Span::of(row, count)]),
         }
@@ -123,9 +125,7 @@ impl<'w> Unfinished<'w> {
     pub(super) fn finish(self) -> Batch {
         // Nothing is to be undone.
         let mut finished = ManuallyDrop::new(self);
-        let archetype = finished.batch.archetype;
-        let spans = core::mem::take(&mut finished.batch.spans);
-        Batch { archetype, spans }
+        core::mem::take(&mut finished.batch)
     }
 
     /// Lets the entities go.
@@ -221,6 +221,7 @@ impl Singles<'_> {
         // If one has panicked, the entities go again: all or none.
         resume(panicked);
         Batch {
+            world: self.world.identity(),
             archetype: 0,
             spans: smallvec![Span::Entities(core::mem::take(&mut self.entities))],
         }

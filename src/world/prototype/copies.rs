@@ -187,10 +187,11 @@ impl World {
             plans.push(claims.of_order(number, order, written)?);
         }
         let (claims, panicked) = fill_all(claims, &plans);
+        let world = self.identity();
         let batches = plans.iter().zip(by_order(&claims, plans.len()));
         let batches = batches.map(|(plan, claims)| {
             let rows = claims.iter().map(|claim| claim.rows);
-            Batch::of_rows(plan.archetype, rows)
+            Batch::of_rows(world, plan.archetype, rows)
         });
         let batches = batches.collect();
         Ok((batches, first(panicked, self.tell_orders(&plans, &claims))))

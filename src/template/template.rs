@@ -129,7 +129,8 @@ impl Template {
     }
 
     /// Whether it has a fragment or tag; or one in the role that `T` names: [`PerChunk<T>`](crate::fragment::PerChunk),
-    /// [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared).
+    /// [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared). What it is asked for is what
+    /// traits have added: of a trait's own type it has nothing.
     #[must_use]
     pub fn has<T: 'static>(&self) -> bool {
         let info = self.registry().of_role::<T>();

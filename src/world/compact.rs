@@ -1,6 +1,7 @@
 //! Compaction: the entities of half-empty chunks come together, when somebody asks.
 
 use core::cmp::Reverse;
+use core::fmt;
 use std::time::{Duration, Instant};
 
 use crate::archetype::{Archetype, Edge, Rows, copy_bits, copy_rows};
@@ -30,10 +31,27 @@ pub struct CompactReport {
     pub entities: usize,
     /// Chunks that were given back.
     pub chunks: usize,
-    /// Their memory.
+    /// Their memory, in bytes.
     pub bytes: usize,
     /// Whether nothing is left to do: no chunk that has room could be emptied into others that have.
     pub is_done: bool,
+}
+
+/// One line.
+impl fmt::Display for CompactReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} entities moved; {} chunks given back, {} KiB; {}",
+            self.entities,
+            self.chunks,
+            self.bytes / 1_024,
+            match self.is_done {
+                true => "nothing is left to do",
+                false => "not done",
+            }
+        )
+    }
 }
 
 /// What is left of a budget.
@@ -111,7 +129,7 @@ impl World {
     ///
     /// let mut world = World::new();
     /// let batch = world.create_batch((0..100_000_u64).map(|n| (n,)))?;
-    /// let all: Vec<Entity> = batch.iter(&world).collect();
+    /// let all = batch.to_vec(&world);
     /// for pair in all.chunks(4) {
     ///     pair[1..].iter().try_for_each(|&entity| world.destroy(entity))?;
     /// }

@@ -271,7 +271,9 @@ impl World {
     /// The empty text is a name as any other: [`remove_name`](Self::remove_name) takes a name away.
     ///
     /// # Errors
-    /// The handle is refused. A reserved entity can have a name.
+    /// [`WorldError::Entity`], [`Elsewhere`](WorldError::Elsewhere); [`Pending`](WorldError::Pending) for what a recorder has
+    /// created, until the flush: [`defer`](crate::command::Commands::defer) it. Not
+    /// [`NotBuilt`](WorldError::NotBuilt): a reserved entity can have a name.
     pub fn set_name(&mut self, entity: Entity, name: &str) -> Result<(), WorldError> {
         self.check_exists(entity)?;
         self.sweep_doubled_names();

@@ -1,5 +1,7 @@
 //! `Pending`: what waits in a world, and is no part of its state yet.
 
+use core::fmt;
+
 use crate::world::World;
 
 /// What waits in a world: [`World::pending`].
@@ -26,6 +28,17 @@ impl Pending {
     }
 }
 
+/// One line.
+impl fmt::Display for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "waiting: {} new entities, {} commands, {} signals, {} delayed signals",
+            self.entities, self.commands, self.signals, self.delayed_signals
+        )
+    }
+}
+
 impl World {
     /// What waits to become part of the world, and would not be [saved](Self::save): commands that
     /// recorders have left since the last [flush](Self::flush), and signals. (Of delayed signals those are saved that were
@@ -49,6 +62,7 @@ impl World {
     /// drop(commands);
     /// let pending = world.pending();
     /// assert_eq!((pending.entities, pending.commands), (1, 1));
+    /// println!("{pending}");
     /// assert!(world.flush().is_clean());
     /// assert!(world.pending().is_empty());
     /// # Ok::<(), WorldError>(())

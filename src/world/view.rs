@@ -227,7 +227,6 @@ impl fmt::Debug for EntityView<'_> {
 /// assert!(world.entity(ant).is_err());
 /// # Ok::<(), WorldError>(())
 /// ```
-#[derive(Debug)]
 pub struct EntityViewMut<'w> {
     world: &'w mut World,
     entity: Entity,
@@ -247,6 +246,63 @@ impl EntityViewMut<'_> {
             Ok(view) => view,
             Err(error) => unreachable!("nobody else destroys it: {error}"),
         }
+    }
+
+    /// A fragment. All else that there is to read: [`read`](Self::read).
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn get<T: Fragment>(&self) -> Result<&T, WorldError> {
+        self.read().get()
+    }
+
+    /// A fragment, if the entity has it.
+    #[must_use]
+    pub fn find<T: Fragment>(&self) -> Option<&T> {
+        self.read().find()
+    }
+
+    /// Whether it has a fragment or tag.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_enableable::<u8>()?;
+    /// let ant = world.create((6_u8,))?;
+    /// let mut view = world.entity_mut(ant)?;
+    /// view.set_enabled::<u8>(false)?.set_name("worker");
+    /// if !view.has::<char>() && view.get::<u8>()? == &6 {
+    ///     view.set('a')?;
+    /// }
+    /// assert_eq!((view.find::<char>(), view.name()), (Some(&'a'), Some("worker")));
+    /// assert!(!view.is_enabled::<u8>()?);
+    /// assert!(view.to_string().ends_with(r#" "worker": u8, char"#));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn has<T: Fragment>(&self) -> bool {
+        self.read().has::<T>()
+    }
+
+    /// Whether it has a type in a [role](FragmentRole): see [`World::has_role`]. O(1).
+    #[must_use]
+    pub fn has_role<R: FragmentRole>(&self) -> bool {
+        self.read().has_role::<R>()
+    }
+
+    /// Whether a fragment is switched on: see [`World::is_enabled`]. O(1).
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`]; [`WorldError::NotEnableable`].
+    pub fn is_enabled<T: Fragment>(&self) -> Result<bool, WorldError> {
+        self.read().is_enabled::<T>()
+    }
+
+    /// Its name, if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.read().name()
     }
 
     /// A fragment, to change. Several side by side: [`QueryOnce::one`](crate::query::QueryOnce::one).
@@ -293,6 +349,9 @@ impl EntityViewMut<'_> {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// # Panics
+    /// As there.
     pub fn set<T: Fragment>(&mut self, value: T) -> Result<&mut Self, WorldError> {
         self.world.set(self.entity, value)?;
         Ok(self)
@@ -302,6 +361,9 @@ impl EntityViewMut<'_> {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// # Panics
+    /// As there.
     pub fn add<B: Bundle>(&mut self, bundle: B) -> Result<&mut Self, WorldError> {
         self.world.add(self.entity, bundle)?;
         Ok(self)
@@ -310,6 +372,9 @@ impl EntityViewMut<'_> {
     /// Takes fragments away: see [`World::remove`].
     ///
     /// # Errors
+    /// As there.
+    ///
+    /// # Panics
     /// As there.
     pub fn remove<B: Bundle>(&mut self) -> Result<bool, WorldError> {
         self.world.remove::<B>(self.entity)
@@ -335,6 +400,9 @@ impl EntityViewMut<'_> {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// # Panics
+    /// As there.
     pub fn add_dynamic(&mut self, bundle: DynamicBundle) -> Result<&mut Self, WorldError> {
         self.world.add_dynamic(self.entity, bundle)?;
         Ok(self)
@@ -343,6 +411,9 @@ impl EntityViewMut<'_> {
     /// Takes those of these fragments away that it has; whether it had one: see [`World::remove_dynamic`].
     ///
     /// # Errors
+    /// As there.
+    ///
+    /// # Panics
     /// As there.
     pub fn remove_dynamic(&mut self, fragments: &[FragmentId]) -> Result<bool, WorldError> {
         self.world.remove_dynamic(self.entity, fragments)
@@ -380,6 +451,9 @@ impl EntityViewMut<'_> {
     ///
     /// # Errors
     /// As there.
+    ///
+    /// # Panics
+    /// As there.
     pub fn take<B: TakeBundle>(&mut self) -> Result<B, WorldError> {
         self.world.take(self.entity)
     }
@@ -387,6 +461,9 @@ impl EntityViewMut<'_> {
     /// Swaps fragments: see [`World::swap`].
     ///
     /// # Errors
+    /// As there.
+    ///
+    /// # Panics
     /// As there.
     pub fn swap<Gone: Bundle, Come: Bundle>(
         &mut self,
@@ -399,6 +476,9 @@ impl EntityViewMut<'_> {
     /// Changes a shared value: see [`World::set_shared`].
     ///
     /// # Errors
+    /// As there.
+    ///
+    /// # Panics
     /// As there.
     pub fn set_shared<T: SharedFragment>(&mut self, value: T) -> Result<&mut Self, WorldError> {
         self.world.set_shared(self.entity, value)?;
@@ -421,6 +501,9 @@ impl EntityViewMut<'_> {
     /// ```
     ///
     /// # Errors
+    /// As there.
+    ///
+    /// # Panics
     /// As there.
     pub fn remove_shared<T: SharedFragment>(&mut self) -> Result<bool, WorldError> {
         self.world.remove_shared::<T>(self.entity)
@@ -484,6 +567,19 @@ impl EntityViewMut<'_> {
         if let Err(error) = self.world.destroy(self.entity) {
             unreachable!("nobody else destroys it: {error}");
         }
+    }
+}
+
+/// As [`EntityView`].
+impl fmt::Display for EntityViewMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.read(), f)
+    }
+}
+
+impl fmt::Debug for EntityViewMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -182,3 +182,48 @@ fn debug_of_a_world_and_its_universe_says_how_much_there_is_and_stays_short() {
     let said = format!("{:?}", world.universe());
     assert!(said.contains("entities: 4") && said.len() < 200, "{said}");
 }
+
+#[test]
+fn reports_are_shown_as_lines() {
+    let mut world = World::new();
+    let ants: Vec<Entity> = (0..9_u32)
+        .map(|n| world.create((n,).const_shared(n)).unwrap())
+        .collect();
+    let dead = world.create((1_u32,)).unwrap();
+    world.destroy(dead).unwrap();
+    let mut commands = world.commands();
+    let new = commands.create((7_u32,)).unwrap();
+    for &ant in &ants[..7] {
+        commands.add(ant, ().const_shared(99_u32)).unwrap();
+    }
+    commands.set(dead, 2_u32).unwrap();
+    commands.destroy(ants[8]);
+    drop(commands);
+    let text = world.pending().to_string();
+    assert_eq!(
+        text,
+        "waiting: 1 new entities, 9 commands, 0 signals, 0 delayed signals"
+    );
+    let report = world.flush();
+    assert!(world.exists(new));
+    let text = report.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "9 commands and 0 closures in 1 rounds: 1 entities created, 1 destroyed, 0 moved, 0 updated"
+    );
+    assert_eq!(lines[1], "1 for the dead, 7 refused, 0 for the next flush");
+    let refused = format!("entity {}: its u32 is const shared", ants[0]);
+    assert!(lines[2].starts_with(&refused), "{text}");
+    assert_eq!((lines.len(), lines[7]), (8, "and 2 more"));
+    world.commands().clone_entity(dead).unwrap();
+    let text = world.flush().to_string();
+    // Who was refused, and because of whom.
+    assert_eq!(text.matches("entity ").count(), 2, "{text}");
+    assert_eq!(
+        world.flush().to_string(),
+        "0 commands and 0 closures in 0 rounds: 0 entities created, 0 destroyed, 0 moved, 0 updated"
+    );
+    let text = world.compact(Budget::Unlimited).to_string();
+    assert!(text.ends_with("KiB; nothing is left to do"), "{text}");
+}

@@ -1,5 +1,7 @@
 //! `FlushReport`: what became of the commands of a flush.
 
+use core::fmt;
+
 use crate::command::nesting::DEEPEST;
 use crate::entity::Entity;
 use crate::panics::tell;
@@ -114,5 +116,57 @@ impl FlushReport {
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.dead == 0 && self.refused.is_empty() && self.carried == 0 && !self.unfinished
+    }
+}
+
+/// So many of those that were refused are shown.
+const SHOWN: usize = 5;
+
+/// A line of what was done; then, if there is such, one of what was not, one for each of the first that were refused, and
+/// one of what else is to be known.
+impl fmt::Display for FlushReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} commands and {} closures in {} rounds: {} entities created, {} destroyed, {} moved, {} updated",
+            self.commands,
+            self.closures,
+            self.rounds,
+            self.created,
+            self.destroyed,
+            self.moved,
+            self.updated
+        )?;
+        if !self.is_clean() {
+            write!(
+                f,
+                "\n{} for the dead, {} refused, {} for the next flush{}",
+                self.dead,
+                self.refused.len(),
+                self.carried,
+                match self.unfinished {
+                    true => "; not finished",
+                    false => "",
+                }
+            )?;
+        }
+        for (entity, error) in self.refused.iter().take(SHOWN) {
+            // An error may name another entity, or none.
+            match error.entity() {
+                Some(named) if named == *entity => write!(f, "\n{error}")?,
+                _ => write!(f, "\nentity {entity}: {error}")?,
+            }
+        }
+        if self.refused.len() > SHOWN {
+            write!(f, "\nand {} more", self.refused.len() - SHOWN)?;
+        }
+        if self.open > 0 || self.by_chance > 0 {
+            write!(
+                f,
+                "\n{} recorders were open; {} ids by chance",
+                self.open, self.by_chance
+            )?;
+        }
+        Ok(())
     }
 }

@@ -82,7 +82,7 @@ impl StateForm {
         let mut bytes = Vec::new();
         match (self.write)(value, &mut bytes) {
             Ok(()) => Ok(bytes),
-            Err(reason) => Err(reason.to_string()),
+            Err(reason) => Err(with_causes(&*reason)),
         }
     }
 
@@ -105,8 +105,22 @@ impl StateForm {
                 "its fields are others than when it was saved, though its size is the same";
             return Err(reason.into());
         }
-        (self.read)(bytes, entities).map_err(|reason| reason.to_string())
+        (self.read)(bytes, entities).map_err(|reason| with_causes(&*reason))
     }
+}
+
+/// What an error says, and what its causes say, but for those that are quoted already.
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 impl fmt::Debug for StateForm {

@@ -4,7 +4,7 @@ use core::any::{TypeId, type_name};
 use std::sync::Arc;
 
 use crate::archetype::Universe;
-use crate::fragment::Pile;
+use crate::fragment::{FragmentError, Pile};
 use crate::panics::{note, refused, resume, tell};
 use crate::template::member::{Member, Members};
 use crate::template::parts::{Added, Parts};
@@ -258,7 +258,10 @@ fn depends_on_others(fault: &TemplateFault) -> bool {
         fault,
         TemplateFault::MissingFragment { .. }
             | TemplateFault::MissingTrait { .. }
-            | TemplateFault::Fragment(_)
+            | TemplateFault::Fragment {
+                error: FragmentError::TooLarge { .. } | FragmentError::TooAligned { .. },
+                ..
+            }
     )
 }
 

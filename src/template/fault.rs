@@ -216,9 +216,15 @@ pub enum TemplateFault {
         /// The trait's class.
         class: Box<str>,
     },
-    /// Fragments do not go together in a chunk.
-    #[error(transparent)]
-    Fragment(#[from] FragmentError),
+    /// A fragment is refused that a trait adds, removes or requires: that of another universe, say, or one that does not
+    /// fit in a chunk with the others.
+    #[error("`{class}`: {error}")]
+    Fragment {
+        /// The trait's class.
+        class: Box<str>,
+        /// Why.
+        error: FragmentError,
+    },
     /// A template was asked for that no config describes.
     #[error("no config has the id `{id}`{}", hint(.nearest))]
     UnknownTemplate {

@@ -73,6 +73,13 @@ impl<'a> Parts<'a> {
         self.registry.get(id).map_or("", |info| info.name()).into()
     }
 
+    /// A fragment that a trait is about is refused.
+    fn refuse_fragment(&mut self, by: usize, error: FragmentError) {
+        let class = self.class(by);
+        let fault = TemplateFault::Fragment { class, error };
+        self.faults.push((by, fault));
+    }
+
     /// Where a fragment stands among the values.
     pub(super) fn position(&self, id: FragmentId) -> Option<usize> {
         self.values.iter().position(|added| added.value.id() == id)
@@ -82,16 +89,16 @@ impl<'a> Parts<'a> {
     pub(super) fn add(&mut self, by: usize, value: Result<Value, FragmentError>) {
         let value = match value {
             Ok(value) => value,
-            Err(error) => return self.faults.push((by, error.into())),
+            Err(error) => return self.refuse_fragment(by, error),
         };
         let id = value.id();
         let Some(info) = self.registry.get(id) else {
             let error = FragmentError::Unknown { id };
-            return self.faults.push((by, error.into()));
+            return self.refuse_fragment(by, error);
         };
         if !value.is_of(info) {
             let error = FragmentError::OtherUniverse { id };
-            self.faults.push((by, error.into()));
+            self.refuse_fragment(by, error);
         } else if !value.is_cloneable() && info.shared_ops().is_none() {
             let (fragment, class) = (self.name(id), self.class(by));
             let fault = TemplateFault::NotCloneable { fragment, class };
@@ -113,7 +120,7 @@ impl<'a> Parts<'a> {
 
     /// Keeps what could not be added until the template is done, so that it can be lent.
     pub(super) fn refuse<T: Any>(&mut self, by: usize, error: FragmentError, value: T) -> &mut T {
-        self.faults.push((by, error.into()));
+        self.refuse_fragment(by, error);
         self.refused.push(Box::new(value));
         let last = self.refused.last_mut().and_then(|last| last.downcast_mut());
         match last {
@@ -130,7 +137,7 @@ impl<'a> Parts<'a> {
                 by,
                 value: None,
             }),
-            Err(error) => self.faults.push((by, error.into())),
+            Err(error) => self.refuse_fragment(by, error),
         }
     }
 
@@ -219,7 +226,7 @@ impl<'a> Parts<'a> {
                 }
                 Required::Role(find, name) => (find(self.registry), name.into()),
                 Required::Fragment(id) if self.registry.get(id).is_none() => {
-                    self.faults.push((by, FragmentError::Unknown { id }.into()));
+                    self.refuse_fragment(by, FragmentError::Unknown { id });
                     continue;
                 }
                 Required::Fragment(id) => (Some(id), self.name(id)),
@@ -263,6 +270,6 @@ impl<'a> Parts<'a> {
         };
         let named = |added: &&Added| &*self.name(added.value.id()) == name;
         let by = self.values.iter().find(named).map_or(0, |added| added.by);
-        self.faults.push((by, error.into()));
+        self.refuse_fragment(by, error);
     }
 }

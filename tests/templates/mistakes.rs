@@ -37,7 +37,7 @@ several.toml:4:9: `speed` of `walk`: invalid type: boolean `true`, expected f32
 several.toml:5:1: `walk` has no `gate`
 several.toml:8:1: `run` has no `fast`
 syntax.toml:2:15: invalid basic string, expected `"`
-too_large.toml:3:9: an entity with blubber takes 2097160 bytes, aligned to 1: a chunk of 1048576 bytes cannot hold it
+too_large.toml:3:9: `whale`: an entity with blubber takes 2097160 bytes, aligned to 1: a chunk of 1048576 bytes cannot hold it
 trait_of_another_kind.toml:3:8: `walk`: invalid type: floating point `1.4`, expected a table
 traits_of_another_kind.toml:2:10: `traits` is to be a table: `[traits.…]`, not a list
 wrong_type.toml:3:9: `speed` of `walk`: invalid type: string "fast", expected f32

@@ -263,7 +263,10 @@ fn a_requirement_of_what_is_no_fragment_here_is_an_error_that_says_so() {
     });
     let errors = builder.finish(&world).unwrap_err();
     let faults: Vec<&TemplateFault> = errors.iter().map(|error| &error.fault).collect();
-    let expected = TemplateFault::Fragment(FragmentError::Unknown { id: unknown });
+    let expected = TemplateFault::Fragment {
+        class: "steer".into(),
+        error: FragmentError::Unknown { id: unknown },
+    };
     assert_eq!(faults, [&expected]);
     builder.finish(&elsewhere).unwrap_err();
 }
@@ -445,8 +448,13 @@ fn a_fragment_that_no_chunk_can_hold_is_an_error_that_names_it() {
     let fault = &errors.as_slice()[0].fault;
     let too_large = |name: &str| name == "blubber";
     assert!(
-        matches!(fault, TemplateFault::Fragment(FragmentError::TooLarge { name, .. }) if too_large(name)),
+        matches!(fault, TemplateFault::Fragment { error: FragmentError::TooLarge { name, .. }, .. } if too_large(name)),
         "{errors}"
+    );
+    let text = errors.to_string();
+    assert!(
+        text.starts_with("template `whale`: `large`: ") && text.contains("blubber"),
+        "{text}"
     );
 }
 
@@ -496,13 +504,16 @@ fn values_that_cannot_be_cloned_or_are_of_another_universe_are_errors() {
             faults[..],
             [
                 TemplateFault::NotCloneable { .. },
-                TemplateFault::Fragment(
-                    FragmentError::OtherUniverse { .. } | FragmentError::Unknown { .. }
-                ),
+                TemplateFault::Fragment {
+                    error: FragmentError::OtherUniverse { .. } | FragmentError::Unknown { .. },
+                    ..
+                },
             ]
         ),
         "{errors}"
     );
+    let text = errors.to_string();
+    assert_eq!(text.matches("template `ant`: `odd`").count(), 2, "{text}");
 }
 
 #[test]

@@ -258,6 +258,43 @@ fn a_value_that_cannot_be_written_or_read_is_an_error_that_says_why() {
 }
 
 #[test]
+fn an_error_of_a_value_is_told_with_its_causes() {
+    /// An error, and what has caused it.
+    #[derive(Debug, thiserror::Error)]
+    enum Bad {
+        #[error("line 3 is wrong")]
+        Line(#[source] std::num::ParseIntError),
+        #[error("as it is: {0}")]
+        Quoted(#[source] std::num::ParseIntError),
+    }
+    let (world, _) = world();
+    let file = world.to_snapshot(&all()).unwrap();
+    for (make, told) in [
+        (
+            Bad::Line as fn(_) -> _,
+            "line 3 is wrong: invalid digit found in string",
+        ),
+        (Bad::Quoted, "as it is: invalid digit found in string"),
+    ] {
+        let other = Universe::new();
+        let registry = other.registry();
+        registry.register_plain::<u32>().unwrap();
+        registry.register_state_as::<Score>("score").unwrap();
+        let read = move |_: &[u8], _: &EntityMap| match "x".parse::<u32>() {
+            Ok(_) => Ok(Debts(BTreeMap::new())),
+            Err(error) => Err(make(error)),
+        };
+        let write = |_: &Debts, _: &mut Vec<u8>| ();
+        registry.register_state_with("debts", write, read).unwrap();
+        let refused = World::from_snapshot(&file, other).unwrap_err();
+        let SnapshotError::StateNotRead { reason, .. } = refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(&*reason, told);
+    }
+}
+
+#[test]
 fn a_plain_value_of_another_size_is_an_error() {
     let (world, _) = world();
     let file = world.to_snapshot(&all().skip_resource::<Debts>()).unwrap();

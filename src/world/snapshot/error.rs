@@ -112,7 +112,7 @@ pub enum SnapshotError {
     StateNotWritten {
         /// What the type is called.
         name: Box<str>,
-        /// What is wrong with it.
+        /// What is wrong with it: what the error said that was given back, and its causes.
         reason: Box<str>,
     },
     /// A resource, or what a delayed signal carries, could not be made of its bytes.
@@ -126,7 +126,7 @@ pub enum SnapshotError {
         name: Box<str>,
         /// Where its bytes begin.
         at: u64,
-        /// What is wrong with them.
+        /// What is wrong with them: what the error said that was given back, and its causes.
         reason: Box<str>,
     },
     /// Fragments' values had another size or alignment when the snapshot was made, or other

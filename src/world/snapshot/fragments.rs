@@ -117,9 +117,8 @@ pub(super) fn read_fragments(
             Err(SnapshotError::Unregistered { fragments, .. }) => {
                 for MissingFragment { name, .. } in &fragments {
                     let roles = FragmentKind::ALL.into_iter();
-                    let is_there = |role| {
-                        known.is_some_and(|(known, _)| known.contains_key(&(&**name, role)))
-                    };
+                    let is_there =
+                        |role| known.is_some_and(|(known, _)| known.contains_key(&(&**name, role)));
                     let there = roles.filter(|&role| is_there(role));
                     here.extend(there.map(|role| (name.clone(), role)));
                 }
@@ -187,7 +186,10 @@ impl Told {
 fn read_fragment(
     reader: &mut Reader<'_>,
     has_shapes: bool,
-    known: Option<(&HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>, &LoadOptions)>,
+    known: Option<(
+        &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
+        &LoadOptions,
+    )>,
 ) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
     let begin = reader.clone();

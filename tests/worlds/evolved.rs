@@ -10,8 +10,6 @@ use crate::snapshots::bytes;
 macro_rules! version {
     ($module:ident { $($item:item)+ } $(($($plain:tt)*))+) => {
         mod $module {
-            #[allow(unused_imports, reason = "some have no handles")]
-            use super::*;
             $(#[derive(Clone, Copy, Debug, PartialEq)] $item)+
             $(megachunk::plain!($($plain)*);)+
         }
@@ -23,7 +21,7 @@ version! {
         #[repr(C)] pub(super) struct Health { pub(super) now: u32, pub(super) most: u32 }
         #[repr(C)] pub(super) struct Team { pub(super) of: [Health; 2] }
         #[repr(u8)] pub(super) enum Mood { Calm = 0, Angry = 1 }
-        #[repr(C)] pub(super) struct Target { pub(super) who: Entity }
+        #[repr(C)] pub(super) struct Target { pub(super) who: megachunk::entity::Entity }
     }
     (Health { now, most }) (Team { of }) (enum Mood { Calm, Angry }) (Target { who })
 }
@@ -48,9 +46,9 @@ version! {
 version! {
     called {
         #[repr(C)] pub(super) struct Health { current: u32, most: u32 }
-        #[repr(C)] pub(super) struct Team { all: [first::Health; 2] }
+        #[repr(C)] pub(super) struct Team { all: [super::first::Health; 2] }
         #[repr(u8)] pub(super) enum Mood { Calm = 0, Angry = 1, Afraid = 2 }
-        #[repr(C)] pub(super) struct Target { whom: Entity }
+        #[repr(C)] pub(super) struct Target { whom: megachunk::entity::Entity }
     }
     (Health { current, most }) (Team { all }) (enum Mood { Calm, Angry, Afraid }) (Target { whom })
 }
@@ -59,7 +57,7 @@ version! {
         #[repr(C)] pub(super) struct Vigour { pub(super) now: u32, pub(super) most: u32 }
         #[repr(C)] pub(super) struct Side { of: [Vigour; 2] }
         #[repr(u8)] pub(super) enum Humour { Angry = 1, Calm = 0 }
-        #[repr(C)] pub(super) struct Aim { who: Entity }
+        #[repr(C)] pub(super) struct Aim { who: megachunk::entity::Entity }
     }
     (Vigour { now, most }) (Side { of }) (enum Humour { Angry, Calm }) (Aim { who })
 }

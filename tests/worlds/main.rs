@@ -35,6 +35,7 @@ mod refusals;
 mod remapped;
 mod roles;
 mod rows;
+mod shapes;
 mod shown;
 mod slices;
 mod snapshot_files;

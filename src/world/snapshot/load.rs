@@ -17,10 +17,10 @@ use crate::world::{World, WorldError};
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
     /// the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with the
-    /// same [fields](crate::fragment::Plain::SHAPE) where these are known; so are the types of its resources and of what its
-    /// delayed signals carry, as [part of the state](crate::fragment::FragmentRegistry::register_state).
-    /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from which
-    /// [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
+    /// same [fields](crate::fragment::Plain::SHAPE) where these are known; so are the types of its resources and of what
+    /// its delayed signals carry, as [part of the state](crate::fragment::FragmentRegistry::register_state).
+    /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from
+    /// which [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
     ///
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the
     /// same order, in chunks that are as full as they were; those that had room for more, because a
@@ -43,20 +43,22 @@ impl World {
     ///
     /// A type's fragment is known by the name that it was
     /// [given](crate::fragment::FragmentRegistry::register_plain_as): give one to whatever is saved, of every role, and it
-    /// may be renamed. (To types of the state, too: [`register_state_as`](crate::fragment::FragmentRegistry::register_state_as).)
-    /// Else it is known by [`type_name`](core::any::type_name), with the path: a file does not know a type that was renamed,
-    /// or moved to another module, then, unless the type, which must have one role, is given what it was called before as
-    /// its name. Nor does the standard library promise that another compiler writes that name alike: it is for programs
-    /// whose files need not last. [`unnamed`](Self::unnamed) says what has no other.
+    /// may be renamed. (To types of the state, too:
+    /// [`register_state_as`](crate::fragment::FragmentRegistry::register_state_as).) Else it is known by
+    /// [`type_name`](core::any::type_name), with the path: a file does not know a type that was renamed, or moved to
+    /// another module, then, unless the type, which must have one role, is given what it was called before as its name. Nor
+    /// does the standard library promise that another compiler writes that name alike: it is for programs whose files need
+    /// not last. [`unnamed`](Self::unnamed) says what has no other.
     ///
     /// # Types whose fields have changed
     ///
     /// A field that comes, goes, or gets another name, type or place, and a variant of an enum that does, make another type
     /// of it: its values in older files are [refused](SnapshotError::Layout), also if they have as many bytes. So the new
     /// one gets a name that no file has, and the old one stays, where only loading knows it, under the name that files
-    /// have. (Where only names of fields, or variants of an enum that have come, are the difference, the old values can be
-    /// [taken as they are](crate::world::LoadOptions::ignore_fields).) When a world has come, values go from one to the other. This works of types that were given a name, and of those
-    /// that files know by their path, which is given here as a name to the old one:
+    /// have. When a world has come, values go from one to the other. (Where only names of fields are the difference, or
+    /// variants that an enum did not have, the old values can be [taken as they
+    /// are](crate::world::LoadOptions::ignore_fields).) This works of types that were given a name, and of those that files
+    /// know by their path, which is given here as a name to the old one:
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -20,7 +20,7 @@ use crate::fragment::Plain;
 ///
 /// A snapshot remembers, too, what the fields are called, in their order, and what types they have ([`Plain::SHAPE`]), and of
 /// an enum the names and numbers of its variants. Where one of these is another, the values of an older one are refused,
-/// even if they have as many bytes: [`load`](crate::world::World::load#types-whose-fields-have-changed) says what can be
+/// even if they have as many bytes: [`load`](crate::world::World::load) says what can be
 /// done. What the type itself is called does not count.
 ///
 /// ```

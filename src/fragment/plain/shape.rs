@@ -93,6 +93,7 @@ pub const fn enum_shape<const N: usize>(names: &[&str], values: &[[u8; N]]) -> u
 }
 
 /// Whether it is known of both that they are not the same.
+#[cfg(not(loom))]
 pub(crate) const fn are_others(one: u64, other: u64) -> bool {
     one != UNKNOWN && other != UNKNOWN && one != other
 }

@@ -60,7 +60,7 @@ impl FragmentRegistry {
     /// moved to another module. To be called before anything uses the type; the same again is no error. A name is one
     /// fragment's: of a type that is used in several roles each role gets its own. Of files that were saved before it
     /// had one, it is the type's path that must be given, to the type as it was then, [if its fields have
-    /// changed](crate::world::World::load#types-whose-fields-have-changed).
+    /// changed](crate::world::World::load).
     ///
     /// ```
     /// use megachunk::fragment::FragmentRegistry;

@@ -131,7 +131,7 @@ pub enum SnapshotError {
     },
     /// Fragments' values had another size or alignment when the snapshot was made, or other
     /// [fields](crate::fragment::Plain::SHAPE): [what can be
-    /// done](crate::world::World::load#types-whose-fields-have-changed).
+    /// done](crate::world::World::load).
     #[error("{}", listed(fragments.iter(), "; "))]
     Layout {
         /// All of them, one at least.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 ///
 /// What is skipped is as if nobody had had it when the world was saved: it need not be registered, and its values are read
 /// past. Entities that only that told apart have one composition then, and lie in chunks of their own no longer. (A world
-/// that comes without something does not [go on](crate::world::World::save#going-on) as the saved one.) A name that the
+/// that comes without something does not [go on](crate::world::World::save) as the saved one.) A name that the
 /// snapshot does not have is no error: a program says here what it had once.
 ///
 /// ```

@@ -9,7 +9,7 @@ impl World {
     /// was given no other name: fragments of entities and their chunks, and types that are [part of the
     /// state](crate::fragment::FragmentRegistry::register_state), in the order of these names, each once. A type among them
     /// that is renamed or moved is not found in older files ([what can be done
-    /// then](Self::load#types-that-were-renamed)), and another compiler may write its name in another way: a program whose
+    /// then](Self::load)), and another compiler may write its name in another way: a program whose
     /// files are to last can see by it, or its tests, that all have names. O(fragments of all compositions + types that are
     /// part of the state).
     ///

@@ -11,6 +11,9 @@ use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
 use crate::world::snapshot::{ChangedLayout, LoadOptions, MissingFragment, SnapshotError};
 
+/// What is registered, by name and role: one fragment, unless the program has taken one name twice.
+type Known<'r> = HashMap<(&'r str, FragmentKind), Vec<&'r FragmentInfo>>;
+
 /// A fragment of a file.
 pub(super) struct SavedFragment {
     pub(super) name: Box<str>,
@@ -95,7 +98,7 @@ pub(super) fn read_fragments(
     whole: Option<(&FragmentRegistry, &LoadOptions)>,
 ) -> Result<Vec<SavedFragment>, SnapshotError> {
     let mut fragments: Vec<SavedFragment> = Vec::new();
-    let mut known: HashMap<(&str, FragmentKind), Vec<&FragmentInfo>> = HashMap::new();
+    let mut known = Known::new();
     for info in whole.iter().flat_map(|(registry, _)| registry.iter()) {
         known
             .entry((info.name(), info.kind()))
@@ -186,10 +189,7 @@ impl Told {
 fn read_fragment(
     reader: &mut Reader<'_>,
     has_shapes: bool,
-    known: Option<(
-        &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
-        &LoadOptions,
-    )>,
+    known: Option<(&Known<'_>, &LoadOptions)>,
 ) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
     let begin = reader.clone();
@@ -247,10 +247,7 @@ fn read_fragment(
 }
 
 /// The registered fragment of which a file tells.
-fn find_fragment<'r>(
-    told: &Told,
-    known: &HashMap<(&str, FragmentKind), Vec<&'r FragmentInfo>>,
-) -> Result<&'r FragmentInfo, SnapshotError> {
+fn find_fragment<'r>(told: &Told, known: &Known<'r>) -> Result<&'r FragmentInfo, SnapshotError> {
     let (name, kind) = (told.name.clone(), told.kind);
     let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
         Some([info]) => *info,

@@ -14,7 +14,7 @@ use crate::world::WorldError;
 pub struct FlushReport {
     /// Commands that were recorded, without creations.
     pub commands: usize,
-    /// Entities that joined the world.
+    /// Entities that joined the world, [clones](crate::command::Commands::clone_entity) among them.
     pub created: usize,
     /// Entities that died.
     pub destroyed: usize,

@@ -108,7 +108,7 @@ mod tests {
     use crate::archetype::scarce::Scarce;
     use crate::counted::{Counted, FUSE};
     use crate::entity::EntityFault;
-    use crate::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Value};
+    use crate::fragment::{DynamicBundle, FragmentRegistry, Value};
     use crate::observer::Observed;
     use crate::prelude::Universe;
 
@@ -182,10 +182,7 @@ mod tests {
             let entity = world.reserve().unwrap();
             let foreign = self::ant(World::new().registry(), &alive);
             let error = way(&mut world, entity, &foreign).unwrap_err();
-            assert!(matches!(
-                error,
-                WorldError::Fragment(FragmentError::OtherUniverse { .. })
-            ));
+            assert!(matches!(error, WorldError::OtherUniverse));
             world.release(entity).unwrap();
             assert_eq!((world.count(), alive.load(Ordering::Relaxed)), (1, 4));
             world.check().unwrap();

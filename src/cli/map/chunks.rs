@@ -187,7 +187,12 @@ impl ChunkMap {
 
 #[cfg(test)]
 mod tests {
+    use core::ptr::NonNull;
+    use core::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+    use crate::chunk::ChunkError;
+    use crate::trace::Trace;
 
     fn map(runs: &[(u32, u32)]) -> ChunkMap {
         let runs = runs
@@ -226,5 +231,52 @@ mod tests {
             let taken = Run::new(first, len).expect("a run");
             assert_eq!(run(id(taken)), Some(taken));
         }
+    }
+
+    /// Gives one run, and takes nothing back.
+    struct Stubborn(AtomicBool);
+
+    // SAFETY: the one run has the length that was asked for; nobody gets its address.
+    unsafe impl ChunkAllocator for Stubborn {
+        const NAME: &'static str = "stubborn";
+
+        fn fresh() -> Self {
+            Self(AtomicBool::new(false))
+        }
+
+        fn allocate(&self, len: usize) -> Result<Run, ChunkError> {
+            match self.0.swap(true, Ordering::Relaxed) {
+                true => Err(ChunkError::Exhausted { len }),
+                false => Run::new(0, len as u32).ok_or(ChunkError::BadLength { len }),
+            }
+        }
+
+        unsafe fn free(&self, run: Run) -> Result<(), ChunkError> {
+            Err(ChunkError::NotInUse { run })
+        }
+
+        fn base(&self, run: Run) -> NonNull<u8> {
+            panic!("nobody is to touch {run}")
+        }
+
+        fn in_use(&self) -> usize {
+            usize::from(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    #[test]
+    fn an_allocator_that_has_no_run_or_takes_none_back_ends_the_replay() {
+        let fault = |events: &str| {
+            let header = "# entity-trace 1\n# threads=1 events=2 ";
+            let text = format!("{header}{events}");
+            let trace = Trace::from_reader("a.trace", text.as_bytes()).expect("a trace");
+            let mut replay = Replay::new(&trace, 1).expect("of one thread");
+            let error = Stubborn::fresh().placement(&mut replay);
+            error.expect_err("it fails").fault
+        };
+        let two = "created=2 peak_live=2 destroyed_by_another_thread=0\n0 + 0\n0 + 1\n";
+        assert!(matches!(fault(two), ReplayFault::NoRun { len } if len > 0));
+        let one = "created=1 peak_live=1 destroyed_by_another_thread=0\n0 + 0\n0 - 0\n";
+        assert!(matches!(fault(one), ReplayFault::RunRefused { run } if run.first() == 0));
     }
 }

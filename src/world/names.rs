@@ -363,7 +363,8 @@ mod tests {
     #[test]
     fn names_that_lead_elsewhere_are_found() {
         let [ant, bee] = [1, 2].map(|n| Entity::new(n, 1).unwrap());
-        let broken: [(fn(&mut Names, Entity), FlawPlace, &str); 3] = [
+        type Break = (fn(&mut Names, Entity), FlawPlace, &'static str);
+        let broken: [Break; 3] = [
             (
                 |names, ant| names.by_entity.get_mut(&ant).unwrap().at = 1,
                 FlawPlace::Name(ant),

@@ -342,7 +342,8 @@ mod tests {
     #[test]
     fn values_that_are_counted_or_listed_wrongly_are_found() {
         let at = FlawPlace::SharedValue(0);
-        let broken: [(fn(&mut SharedValues), FlawPlace, &str); 6] = [
+        type Break = (fn(&mut SharedValues), FlawPlace, &'static str);
+        let broken: [Break; 6] = [
             (
                 |values| values.slots[0] = None,
                 at,

@@ -166,6 +166,9 @@ mod tests {
         error.to_string()
     }
 
+    /// How something is broken by hand, where that is found, and in which words.
+    type Break<T> = (fn(&mut T), FlawPlace, &'static str);
+
     /// That the check says so of that place.
     fn is_found(world: &World, place: FlawPlace, what: &str) {
         let error = world.check().expect_err(what);
@@ -291,20 +294,26 @@ mod tests {
         assert!(world.remove::<(u16,)>(ant).unwrap());
         world.add(ant, (4_u16, 5_u64)).unwrap();
         world.check().unwrap();
+        let here = FlawPlace::Archetype(0);
         let lost = "an edge to archetype 1 loses a column";
-        let broken: [(fn(&mut Edge), &str); 5] = [
-            (|edge| edge.ended = Box::default(), lost),
-            (|edge| edge.carried = edge.carried[1..].into(), lost),
-            (|edge| edge.carried[0].to += 4, lost),
+        let broken: [Break<Edge>; 5] = [
+            (|edge| edge.ended = Box::default(), here, lost),
+            (|edge| edge.carried = edge.carried[1..].into(), here, lost),
+            (|edge| edge.carried[0].to += 4, here, lost),
             (
                 |edge| edge.ended = [&*edge.ended, &*edge.ended].concat().into(),
+                here,
                 lost,
             ),
-            (|edge| edge.target = 99, "an edge leads to archetype 99"),
+            (
+                |edge| edge.target = 99,
+                here,
+                "an edge leads to archetype 99",
+            ),
         ];
         let number = world.bundles.number::<(u16,)>(world.universe.registry());
         let change = Change::Remove(number.unwrap());
-        for (how, what) in broken {
+        for (how, place, what) in broken {
             let edges = &mut world.archetypes[0].edges;
             let edge = edges.get(change).unwrap().clone();
             let mut wrong = Edge {
@@ -318,7 +327,7 @@ mod tests {
             how(&mut wrong);
             *edges = Edges::default();
             edges.insert(change, wrong.into());
-            is_found(&world, FlawPlace::Archetype(0), what);
+            is_found(&world, place, what);
             let edges = &mut world.archetypes[0].edges;
             *edges = Edges::default();
             edges.insert(change, edge);
@@ -385,7 +394,7 @@ mod tests {
             chunk: 0,
         };
         #[rustfmt::skip]
-        let broken: [(fn(&mut World), FlawPlace, &str); 25] = [
+        let broken: [Break<World>; 25] = [
             (|world| world.archetypes[0].number = 7, At::Archetype(0), "it believes to be archetype 7"),
             (|world| {
                 let ids = Arc::clone(&world.archetypes[0].ids);

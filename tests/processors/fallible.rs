@@ -331,7 +331,7 @@ fn errors_that_nobody_hears_of_end_quietly_and_none_is_left_for_the_next_run() {
         world.resources_mut().insert(true);
         let error = pool.install(|| schedule.run(&mut world)).unwrap_err();
         assert_eq!(error.to_string(), "processor `p0`: clingy");
-        core::mem::forget(error);
+        catch_unwind(AssertUnwindSafe(|| drop(error))).unwrap_err();
         world.resources_mut().insert(false);
         assert_eq!(pool.install(|| schedule.run(&mut world)).unwrap().ran, 2);
     }

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Value};
 use megachunk::prelude::*;
-use megachunk::world::{Lack, Prototype};
+use megachunk::world::{Flaw, FlawPlace, Lack, Prototype, SnapshotOptions};
 
 #[test]
 fn values_say_of_which_fragment_they_are_and_where_they_lie() {
@@ -165,9 +165,31 @@ fn an_entity_that_is_looked_at_says_who_it_is_and_what_it_shares() {
 fn of_a_world_without_anything_nothing_is_left_out() {
     let mut world = World::new();
     assert!(world.resources().is_empty());
-    let unsaved = world.unsaved(&megachunk::world::SnapshotOptions::new());
+    let unsaved = world.unsaved(&SnapshotOptions::new());
     assert!(unsaved.is_empty());
     assert_eq!(unsaved.to_string(), "nothing is left out");
     world.resources_mut().insert(1_u8);
     assert!(!world.resources().is_empty());
+}
+
+#[test]
+fn a_flaw_says_where_it_is_and_what() {
+    let mut world = World::new();
+    world.create((1_u8,)).unwrap();
+    let universe = world.universe();
+    universe.check([&world]).unwrap();
+    // Of a world that is not told there are entities and chunks.
+    let error = universe.check([]).unwrap_err();
+    let [chunks, entities] = error.flaws() else {
+        panic!("{error}");
+    };
+    assert_eq!(
+        [chunks, entities].map(Flaw::place),
+        [FlawPlace::Universe; 2]
+    );
+    assert_eq!(chunks.what(), "1 chunks are in use, and worlds have 0");
+    assert_eq!(
+        entities.what(),
+        "1 entities have a place, and worlds have 0"
+    );
 }

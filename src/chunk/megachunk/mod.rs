@@ -431,7 +431,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Nothing happens where the memory cannot do it: on Windows, on Unix other than Linux, Android and Apple's (where it goes
     /// when the system wants it), and of the heap. On x86 every free chunk's memory goes back;
     /// on other processors, whose pages may be as large, that of each whole 64 KiB, on such a border, that is free. Where
-    /// the system makes huge pages by itself, it may fill the gaps of [huge pages](ChunkOptions::huge_pages) again, by and by.
+    /// the system makes huge pages by itself it may fill the gaps again, by and by, if they are
+    /// [wanted](ChunkOptions::huge_pages).
     ///
     /// Lock-free, but for what the system does: a call for each run of free chunks, half a microsecond each on Linux, and
     /// one to five for each chunk of 16 KiB whose memory is there. The free chunks of one mega-chunk at a time, 63 at most,

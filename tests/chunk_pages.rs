@@ -1,5 +1,5 @@
-//! What chunks cost: memory that is fetched, given back, and advised. One test, so that nothing else in the process takes
-//! memory meanwhile.
+//! What chunks cost: memory that is fetched, given back, and advised. One test, so that nothing else in the process
+//! takes memory meanwhile.
 
 #![cfg(target_os = "linux")]
 

@@ -19,8 +19,8 @@ pub(crate) struct InSessions<const SESSIONS: usize> {
 }
 
 impl<const SESSIONS: usize> InSessions<SESSIONS> {
-    /// What makes the next call: one of the sessions, or `None`, the index itself. Threads that meet at a session do not
-    /// wait for each other.
+    /// What makes the next call: one of the sessions, or `None`, the index itself. Threads that meet at a session do
+    /// not wait for each other.
     fn next<R>(&self, call: impl FnOnce(Option<&mut Session<'static>>) -> R) -> R {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         // In no order that calls may have, too.

@@ -35,8 +35,8 @@ impl ChunkOptions {
         }
     }
 
-    /// Whether to ask for huge pages (2 MiB). First touch becomes several times faster. `false` keeps them away where the
-    /// system gives them unasked, too.
+    /// Whether to ask for huge pages (2 MiB). First touch becomes several times faster. `false` keeps them away where
+    /// the system gives them unasked, too.
     #[must_use]
     pub fn huge_pages(mut self, wanted: bool) -> Self {
         self.huge_pages = wanted;

@@ -97,8 +97,8 @@ pub(crate) struct Core {
 /// Bytes of a block's slot words.
 const BLOCK_BYTES: usize = BLOCK_SLOTS as usize * size_of::<AtomicU64>();
 /// The first blocks lie before the first border of a huge page: an index of few entities is not to cost a
-/// whole one. (What lies between the border before them and the first slot is advised to be small pages, so that no huge
-/// one lies across.)
+/// whole one. (What lies between the border before them and the first slot is advised to be small pages, so that no
+/// huge one lies across.)
 pub(super) const SMALL_BLOCKS: u32 = 4;
 
 impl Core {

@@ -71,6 +71,9 @@ fn refused(report: &SliceReport) -> Vec<usize> {
     report.refused.iter().map(|(at, _)| *at).collect()
 }
 
+/// What each entity says that changes by itself, with its position.
+type Ones = Vec<(usize, Result<bool, WorldError>)>;
+
 /// Values of several kinds, as often as they are wanted.
 type Values = fn(&FragmentRegistry, &[FragmentId]) -> Vec<Value>;
 
@@ -134,8 +137,7 @@ fn slices_change_by_number_as_entities_do_one_by_one() {
         assert_eq!(gone[2], one.registry().register::<u16>().unwrap().id());
         for round in 0..5 {
             let all = ants.iter().copied().enumerate();
-            let (report, ones): (SliceReport, Vec<(usize, Result<bool, WorldError>)>) = match round
-            {
+            let (report, ones): (SliceReport, Ones) = match round {
                 // Given, given anew, taken away, and swapped.
                 0 | 1 | 3 => {
                     let ones = all.map(|(at, ant)| {

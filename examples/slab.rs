@@ -19,10 +19,13 @@ const BLOCK: usize = 8_192;
 /// A value with the id of which it is.
 type Slot<T> = Mutex<Option<(Entity, T)>>;
 
+/// Slots that come when the first of them is used.
+type Block<T> = OnceLock<Box<[Slot<T>]>>;
+
 /// Values by id. A block of slots is made when the first id in it is given out.
 struct Slab<T> {
     index: EntityIndex,
-    blocks: Box<[OnceLock<Box<[Slot<T>]>>]>,
+    blocks: Box<[Block<T>]>,
 }
 
 impl<T> Slab<T> {

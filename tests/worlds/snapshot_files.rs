@@ -239,8 +239,9 @@ fn worlds_that_name_each_other_come_from_a_file_under_new_ids_as_they_do_from_by
     let bytes = World::worlds_to_snapshot(&[&town, &wild], &options).unwrap();
     let mut all = Vec::new();
     for times in 1..=2 {
-        let known = EntityMap::default();
-        let (worlds, ids) = World::load_worlds_remapped(&path.0, &there, &known).unwrap();
+        let (known, all_of_it) = (EntityMap::default(), LoadOptions::new());
+        let loaded = World::load_worlds_remapped(&path.0, &there, &known, &all_of_it);
+        let (worlds, ids) = loaded.unwrap();
         let [town, wild] = &worlds[..] else {
             panic!("{} worlds", worlds.len());
         };
@@ -248,7 +249,8 @@ fn worlds_that_name_each_other_come_from_a_file_under_new_ids_as_they_do_from_by
         let [house, hunter] = [house, hunter].map(|old| ids.get(old).unwrap());
         assert_eq!(town.get::<Entity>(house).unwrap(), &hunter);
         assert_eq!(wild.get::<Entity>(hunter).unwrap(), &house);
-        let (same, _) = World::worlds_from_snapshot_remapped(&bytes, &beside, &known).unwrap();
+        let same = World::worlds_from_snapshot_remapped(&bytes, &beside, &known, &all_of_it);
+        let (same, _) = same.unwrap();
         let saved = |worlds: &[World]| {
             let worlds: Vec<&World> = worlds.iter().collect();
             World::worlds_to_snapshot(&worlds, &options).unwrap()

@@ -190,11 +190,11 @@ fn names_of_a_file_are_told_in_one_short_line() {
     World::from_snapshot(&nothing, Universe::new()).unwrap();
     world.create_dynamic(values).unwrap();
     let said = World::from_snapshot(&bytes(&world), Universe::new()).unwrap_err();
-    let SnapshotError::Unregistered { others, .. } = &said else {
+    let SnapshotError::Unregistered { fragments, .. } = &said else {
         panic!("{said}");
     };
     assert!(
-        others.iter().any(|(name, _)| **name == *red),
+        fragments.iter().any(|missing| *missing.name == *red),
         "as it stands there"
     );
     let said = said.to_string();

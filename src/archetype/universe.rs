@@ -165,7 +165,7 @@ impl Universe {
     /// A universe whose index and allocator have these options.
     ///
     /// It takes 1.2 GB of addresses, and 16 GiB for the chunks where the process may have as many: see
-    /// [`SystemMemory`](crate::chunk::SystemMemory). Memory is what is used of them.
+    /// [`SystemMemory`](crate::chunk::memory::SystemMemory). Memory is what is used of them.
     ///
     /// # Errors
     /// What the system said, if it has no address space left.

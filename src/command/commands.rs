@@ -567,7 +567,7 @@ impl<'q> Commands<'q> {
 
     /// Records that a closure gets the world, after all commands before and before all after. It may
     /// record commands, and even flush, also by running a schedule: sixteen flushes deep, the outermost among them. One that
-    /// would lie deeper does nothing and says that it is [unfinished](FlushReport::unfinished), and so, from then on, does
+    /// would lie deeper does nothing and says that it is [unfinished](crate::command::FlushReport::unfinished), and so, from then on, does
     /// each other in the outermost; those under way do what they have in hand and leave the rest to the next one.
     /// (If it puts another world in the place of its own, what was to come after it is dropped.)
     ///

@@ -3,10 +3,9 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::fragment::{
-    Bundle, FragmentError, FragmentInfo, FragmentRegistry, WithConstShared, WithPerChunk,
-    WithShared,
-};
+#[cfg(not(loom))]
+use crate::fragment::{Bundle, WithConstShared, WithPerChunk, WithShared};
+use crate::fragment::{FragmentError, FragmentInfo, FragmentRegistry};
 
 /// Data of an entity: any `Send + Sync + 'static` type, without a derive.
 ///
@@ -102,6 +101,7 @@ impl fmt::Display for FragmentKind {
 )]
 pub trait FragmentRole: sealed::Sealed + 'static {
     /// The bundle that gives this, and nothing else.
+    #[cfg(not(loom))]
     #[doc(hidden)]
     type Alone: Bundle;
 
@@ -122,6 +122,7 @@ mod sealed {
 }
 
 impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {
+    #[cfg(not(loom))]
     type Alone = WithPerChunk<(), T>;
 
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
@@ -130,6 +131,7 @@ impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {
 }
 
 impl<T: SharedFragment> FragmentRole for Shared<T> {
+    #[cfg(not(loom))]
     type Alone = WithShared<(), T>;
 
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
@@ -138,6 +140,7 @@ impl<T: SharedFragment> FragmentRole for Shared<T> {
 }
 
 impl<T: SharedFragment> FragmentRole for ConstShared<T> {
+    #[cfg(not(loom))]
     type Alone = WithConstShared<(), T>;
 
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {

@@ -142,7 +142,7 @@ impl FragmentRegistry {
     /// It says nothing of the fragment of this type, if there is one. The same again is no error. Any thread, lock-free,
     /// O(types of which it was said).
     ///
-    /// Files know it by [`type_name`](core::any::type_name), with the path, which goes with a rename or a move, and which the
+    /// Files know it by [`type_name`], with the path, which goes with a rename or a move, and which the
     /// standard library does not promise to be the same of another compiler: where files are to last, give it a name of its
     /// own by [`register_state_as`](Self::register_state_as).
     ///

@@ -231,7 +231,7 @@ impl World {
             return FlushReport::default();
         }
         if queue.nesting.refuses() {
-            return FlushReport::refused();
+            return FlushReport::too_deep();
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);

@@ -58,7 +58,7 @@ pub struct FlushReport {
 impl FlushReport {
     /// Of a flush that would lie too deep in others.
     #[cold]
-    pub(super) fn refused() -> Self {
+    pub(super) fn too_deep() -> Self {
         tell(|| {
             tracing::warn!(
                 deepest = DEEPEST,

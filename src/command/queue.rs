@@ -121,7 +121,7 @@ impl Queue {
             false => lane.keep(precedence.number),
         }
         // Before it goes back: who finds it there has counted it.
-        if lane.is_idle() && !lane.forgets() {
+        if lane.is_settled() {
             self.recorders.idle();
         }
     }
@@ -367,5 +367,38 @@ mod tests {
                 assert!(lane.streams.len() <= 1_030 && lane.privates.len() <= 1_030);
             }
         }
+    }
+
+    #[test]
+    fn threads_that_record_beside_flushes_leave_no_more_lanes_the_more_flushes_there_are() {
+        struct End<'a>(&'a std::sync::atomic::AtomicBool);
+
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+
+        let mut world = World::new();
+        let commands = world.parallel_commands();
+        let entity = world.create((0_u32,)).ok();
+        let ended = std::sync::atomic::AtomicBool::new(false);
+        let record = || {
+            while !ended.load(Ordering::Relaxed) {
+                assert!(entity.is_some_and(|entity| commands.open().set(entity, 1_u32).is_ok()));
+                std::thread::yield_now();
+            }
+        };
+        std::thread::scope(|scope| {
+            let _end = End(&ended);
+            (0..3).for_each(|_| _ = scope.spawn(record));
+            for _ in 0..5_000 {
+                _ = world.flush();
+                std::thread::yield_now();
+            }
+        });
+        // Of each thread those that it has and keeps, here and in a flush.
+        let lanes = Queue::of(&world).lanes.len();
+        assert!(lanes <= 40, "{lanes}");
     }
 }

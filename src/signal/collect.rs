@@ -106,7 +106,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     let post = Arc::clone(Post::of(world));
     let mut board = core::mem::take(board(world));
     let mut panicked = None;
-    let found = post.senders.collect(&post.bags);
+    let found = post.senders.collect(&post.bags, Mailbag::is_empty);
     let mut bags = found.things;
     bags.retain(|bag| !bag.segments.is_empty());
     // After the bags: a signal was known before it was sent.

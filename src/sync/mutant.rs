@@ -381,6 +381,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who takes one of several things without a place leaves the others nowhere if one has come meanwhile",
     ),
     (
+        "pool_sees_twice",
+        "an item that a collection meets twice is counted twice",
+    ),
+    (
         "pool_spare_relaxed",
         "who takes a thing that had no place does not see how it was left",
     ),

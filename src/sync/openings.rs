@@ -12,8 +12,9 @@
 //! meanwhile, and the thing has waited since before that, it goes back to its place, and another is
 //! taken, and counted: lock-free, and without a second try unless somebody collects.
 //! [`collect`](Openings::collect) counts *before* it takes things out of the pool, all but those
-//! that wait since after it; if these are all that there are, and nothing is in them, or nothing any
-//! more, the caller says so to [`settle`](Openings::settle), with what the collection found.
+//! that wait since after it, and those that are idle, which it has seen, each at some time; if these are
+//! all that there are, and nothing is in them, or nothing any more, the caller says so to
+//! [`settle`](Openings::settle), with what the collection found.
 //! [`idle`](Openings::idle) counts an opening that has left nothing, *before* its thing goes back.
 //! [`is_settled`](Openings::is_settled) says that all that were opened since have been idle:
 //! wait-free. One thread at a time collects.
@@ -23,7 +24,7 @@
 //! * As long as the count is ahead of the idle by what it was then, nothing is left in the pool by
 //!   anybody who has told the collector so. Who is counted has taken a thing before: the collector
 //!   would have missed it in the pool. Who is not counted then is counted later, before leaving
-//!   anything. Whose thing the collector has found and who was idle is among the idle that it has
+//!   anything: also who has taken a thing that the collector has seen before that. Whose thing the collector has found and who was idle is among the idle that it has
 //!   read; others among them were opened after that collection, which makes the lead too small, and
 //!   no lead is ever that small again. And who asks reads the idle first: each of them is among the
 //!   openings that are read then, so that what is left over is no less than how many were not idle.
@@ -62,8 +63,8 @@ pub struct Openings {
 /// What a collection has found.
 #[derive(Debug)]
 pub struct Collection<'p, T> {
-    /// Things that nobody had. Nothing waits in some, in others what was left before the
-    /// collection.
+    /// Things that nobody had, but those that were idle. In some nothing waits, in others what was left before
+    /// the collection.
     pub things: Taken<'p, T>,
     /// About how many things somebody had.
     pub open: usize,
@@ -121,20 +122,25 @@ impl Openings {
         number & !(COLLECTION - 1)
     }
 
-    /// A collection: takes what was left in the pool before it begins.
+    /// A collection: takes what was left in the pool before it begins. Of things in which nothing waits `is_idle` says
+    /// whether there is nothing to do with them, either; then they stay.
     #[inline]
-    pub fn collect<'p, T>(&self, pool: &'p Pool<T>) -> Collection<'p, T> {
+    pub fn collect<'p, T>(
+        &self,
+        pool: &'p Pool<T>,
+        is_idle: impl FnMut(&T) -> bool,
+    ) -> Collection<'p, T> {
         // Ordering: Acquire pairs with the Release in `open`.
         let before = self.count.fetch_add(COLLECTION, Ordering::Acquire);
         let number = before.wrapping_add(COLLECTION);
-        let (things, later) = pool.take_before(number);
+        let found = pool.take_before(number, is_idle);
         // Asked after they were taken: one that came meanwhile is missing.
-        let missing = pool.len().saturating_sub(things.len());
+        let missing = pool.len().saturating_sub(found.seen);
         // Ordering: Relaxed: who has closed one of these things idle was counted before it came back.
         let lead = number.wrapping_sub(self.idle.load(Ordering::Relaxed));
         Collection {
-            things,
-            open: missing.saturating_sub(later),
+            things: found.items,
+            open: missing.saturating_sub(found.later),
             settles: (missing == 0 || mutant::active("settled_though_missing"))
                 .then_some(Lead(lead)),
             number,
@@ -190,7 +196,7 @@ mod tests {
         // Were 65,536 of them to count as a collection, all slots would hold what this one has missed.
         (0..5_000_000).for_each(|_| open());
         assert_eq!(pool.len(), 2, "a thread goes on with what it left last");
-        let found = openings.collect(&pool);
+        let found = openings.collect(&pool, |_| true);
         assert_eq!(found.things.len(), 2);
         drop(found);
         open();

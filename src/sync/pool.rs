@@ -19,7 +19,10 @@
 //! who take an item and keep it long. Of several the thread gets that which it began to keep last,
 //! so that what waits longer goes first. [`take_before`](Pool::take_before) is `take_all` but for
 //! what waits since a time or later: so who takes all what was there at that time takes nothing
-//! that a thread has left after something else that it just misses.
+//! that a thread has left after something else that it just misses; and but for what is idle, of which
+//! it has one at a time in hand, so that who takes one beside it finds the others, and adds none (of
+//! those without a slot all are away for a moment). An item that it puts back may come to lie where it
+//! looks later: each says which collection has seen it, and is counted once.
 //!
 //! Invariant: an item is in one slot, or in one list, or lent; or somebody who takes a spare one is
 //! about to put it back. Who takes all misses it then: nothing waits in it, and where it is counted,
@@ -32,6 +35,8 @@
 //! taken, so that nobody has it for a moment whom it is not for, and after, as another may have
 //! come to lie there. The first look into it is behind an Acquire, too.
 
+mod collected;
+
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
@@ -39,6 +44,8 @@ use core::ptr;
 
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
+
+pub use collected::Collected;
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::{local, mutant};
@@ -81,6 +88,8 @@ struct Node<T> {
     kept_for: AtomicUsize,
     /// Since when something waits in it, if it is kept.
     kept_at: AtomicU64,
+    /// The collection that has seen it last; changed only by who has it.
+    seen_at: u64,
     /// The next in its list of those without a slot; of use to who has swapped that out.
     next: *mut Node<T>,
     /// The next in the list of all; changed only by who has the pool to itself.
@@ -289,6 +298,7 @@ impl<T> Pool<T> {
             item,
             kept_for: AtomicUsize::new(ANYBODY),
             kept_at: AtomicU64::new(0),
+            seen_at: 0,
             next: ptr::null_mut(),
             older: ptr::null_mut(),
         }));
@@ -366,29 +376,22 @@ impl<T> Pool<T> {
     /// Takes all items that are not lent.
     #[must_use]
     pub fn take_all(&self) -> Taken<'_, T> {
-        self.take_where(|_| true)
+        self.take_where(|_| true, &[&self.spare, &self.list])
     }
 
-    /// Takes all items that are not lent, but those in which something waits since this time or
-    /// later; and about how many these are.
+    /// Takes all items that are not lent and in which something waits.
     #[must_use]
-    pub fn take_before(&self, time: u64) -> (Taken<'_, T>, usize) {
-        let mut later = 0;
-        let mut waits_before = |node| {
-            // SAFETY: nodes are freed by who has the pool to itself.
-            let kept = unsafe { kept(node) };
-            let before = kept.is_none_or(|(_, since)| is_before(since, time));
-            later += usize::from(!before);
-            before || mutant::active("pool_take_later")
-        };
-        let mut all = self.take_where(&mut waits_before);
-        // Others may have come to lie where it was asked, and the list is not looked into before.
-        all.retain(|lent| waits_before(lent.node));
-        (all, later)
+    pub fn take_waiting(&self) -> Taken<'_, T> {
+        // SAFETY: nodes are freed by who has the pool to itself.
+        self.take_where(|node| unsafe { kept(node) }.is_some(), &[&self.list])
     }
 
-    /// Takes all items that are not lent, but those in slots that are not wanted.
-    fn take_where(&self, mut is_wanted: impl FnMut(*mut Node<T>) -> bool) -> Taken<'_, T> {
+    /// Takes all items that are not lent, but those in slots that are not wanted, and those in other lists.
+    fn take_where(
+        &self,
+        mut is_wanted: impl FnMut(*mut Node<T>) -> bool,
+        lists: &[&AtomicPtr<Node<T>>],
+    ) -> Taken<'_, T> {
         let mut all = Taken::new();
         for slot in self.slots_from_home() {
             // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap
@@ -406,19 +409,24 @@ impl<T> Pool<T> {
                 }
             }
         }
-        for list in [&self.spare, &self.list] {
-            // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item
-            // continues the release sequence of those below it.
-            let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
-            let mut node = list.swap(ptr::null_mut(), order);
-            while !node.is_null() {
-                // SAFETY: the swap has made the whole list this call's.
-                let next = unsafe { (*node).next };
-                all.push(Lent { pool: self, node });
-                node = next;
-            }
-        }
+        lists
+            .iter()
+            .for_each(|list| all.extend(self.take_list(list)));
         all
+    }
+
+    /// Takes what is in a list, all at once; to be gone through to the end.
+    fn take_list(&self, list: &AtomicPtr<Node<T>>) -> impl Iterator<Item = Lent<'_, T>> {
+        // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item
+        // continues the release sequence of those below it.
+        let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
+        let mut node = list.swap(ptr::null_mut(), order);
+        core::iter::from_fn(move || {
+            let lent = (!node.is_null()).then(|| Lent { pool: self, node })?;
+            // SAFETY: the swap has made the whole list this call's.
+            node = unsafe { (*node).next };
+            Some(lent)
+        })
     }
 }
 

@@ -400,6 +400,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::what_had_no_place_is_found_again_by_who_takes_one_each",
     ),
     (
+        "pool_sees_twice",
+        "sync_pool::an_idle_lane_that_a_flush_meets_twice_stands_for_no_other",
+    ),
+    (
         "pool_spare_relaxed",
         "sync_pool::what_had_no_place_is_found_again_by_who_takes_one_each",
     ),

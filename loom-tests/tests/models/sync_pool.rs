@@ -138,6 +138,12 @@ fn what_a_thread_keeps_no_other_takes() {
     });
 }
 
+/// Whether nothing is recorded in a lane.
+fn is_idle(count: &Counter) -> bool {
+    // SAFETY: as above.
+    count.with(|count| unsafe { *count == 0 })
+}
+
 /// A pool, and how often recorders were opened.
 struct Counted {
     pool: Pool<Counter>,
@@ -180,6 +186,18 @@ impl Counted {
         }
     }
 
+    /// What a thread does that closes a recorder that has recorded nothing, and then one that has: it may come to lie
+    /// where the other was.
+    fn record_beside_an_idle_one(&self) {
+        let (idle, _) = self.open();
+        let (item, number) = self.open();
+        self.openings.idle();
+        drop(idle);
+        // SAFETY: as above.
+        item.with_mut(|count| unsafe { *count += 1 });
+        item.keep(number);
+    }
+
     /// Opens a recorder that is forgotten: its number.
     fn open_and_forget(&self) -> u64 {
         let (item, number) = self.open();
@@ -189,7 +207,7 @@ impl Counted {
 
     /// One round of a flush: its number among the openings, and what it found.
     fn flush(&self) -> (u64, u32) {
-        let found = self.openings.collect(&self.pool);
+        let found = self.openings.collect(&self.pool, is_idle);
         found.things.iter().for_each(Lent::leave);
         let counts = found.things.iter().map(|item| {
             // SAFETY: as above.
@@ -200,7 +218,7 @@ impl Counted {
 
     /// A flush that finds nothing, if it is one.
     fn finds_nothing(&self) -> bool {
-        let found = self.openings.collect(&self.pool);
+        let found = self.openings.collect(&self.pool, is_idle);
         // SAFETY: as above.
         let mut counts = (found.things.iter()).map(|item| item.with(|count| unsafe { *count }));
         let nothing = counts.all(|count| count == 0);
@@ -218,7 +236,7 @@ impl Counted {
         self.openings.settle(None);
         let mut sum = 0;
         loop {
-            let lanes = self.openings.collect(&self.pool);
+            let lanes = self.openings.collect(&self.pool, is_idle);
             let found: u32 = lanes
                 .things
                 .iter()
@@ -313,6 +331,24 @@ fn an_idle_one_beside_a_collection_hides_nothing_that_is_recorded_later() {
             assert!(counted.finds_nothing() && counted.openings.is_settled());
             counted.record_nothing();
             assert!(counted.openings.is_settled());
+        },
+    );
+}
+
+#[test]
+fn an_idle_lane_that_a_flush_meets_twice_stands_for_no_other() {
+    model(
+        "an_idle_lane_that_a_flush_meets_twice_stands_for_no_other",
+        Preemptions(3),
+        || {
+            let counted = Arc::new(Counted::new());
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record_beside_an_idle_one())
+            };
+            let early = counted.collect();
+            other.join().expect("it does not panic");
+            assert_eq!(early + counted.collect(), 1);
         },
     );
 }

@@ -25,7 +25,7 @@ impl Flush<'_> {
         let mut looks = 0;
         loop {
             looks += 1;
-            let found = queue.recorders.collect(&queue.lanes);
+            let found = queue.recorders.collect(&queue.lanes, Lane::is_settled);
             let (flushed, are_last) = queue.nesting.seen();
             self.report.open = found.open.saturating_sub(flushed);
             self.lanes = found.things;
@@ -65,7 +65,7 @@ impl Flush<'_> {
             }
             if self.report.carried > 0 {
                 // Another round would find them again. What was recorded meanwhile comes with them, after them.
-                return leave(&mut queue.lanes.take_all());
+                return leave(&mut queue.lanes.take_waiting());
             }
             // If all lanes were here there is nothing in any of them, unless a recorder was opened since.
             queue.recorders.settle(found.settles);

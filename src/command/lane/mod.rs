@@ -400,6 +400,11 @@ impl Lane {
             && self.templates.is_empty()
             && self.by_chance == 0
     }
+
+    /// Whether a flush would not even forget anything of it.
+    pub(in crate::command) fn is_settled(&self) -> bool {
+        self.is_idle() && !self.forgets()
+    }
 }
 
 #[cfg(test)]

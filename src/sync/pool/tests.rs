@@ -67,15 +67,45 @@ fn who_takes_what_was_there_leaves_what_came_since() {
     drop(pool.lend(0));
     (1..=4).for_each(|item| kept(item, u64::MAX.wrapping_add(item)));
     let taken = |time| {
-        let (all, later) = pool.take_before(time);
-        let mut all: Vec<u64> = all.iter().map(|item| **item).collect();
+        let found = pool.take_before(time, |_| false);
+        let mut all: Vec<u64> = found.items.iter().map(|item| **item).collect();
+        assert_eq!(found.seen, all.len());
         all.sort_unstable();
-        (all, later)
+        (all, found.later)
     };
     // Numbers may begin anew.
     assert_eq!(taken(u64::MAX - 1), (vec![0], 4));
     assert_eq!(taken(2), (vec![0, 1, 2], 2));
     assert_eq!(taken(9), (vec![0, 1, 2, 3, 4], 0));
+}
+
+#[test]
+fn who_takes_one_beside_a_collection_finds_what_is_idle() {
+    // In slots, and more than there are of those.
+    for count in [2, SLOTS, SLOTS + 10] {
+        let pool = Pool::new();
+        let waiting = [(); 3].map(|()| pool.lend(1));
+        waiting.iter().for_each(|item| item.keep_for(1, 1));
+        drop(waiting);
+        let all: Vec<_> = (0..count).map(|_| pool.lend(0)).collect();
+        drop(all);
+        let len = pool.len();
+        let mut asked = 0;
+        let found = pool.take_before(7, |&item| {
+            asked += 1;
+            assert!(item == 0 && pool.take_for(2, 7).is_some_and(|item| *item == 0));
+            true
+        });
+        assert_eq!((found.items.len(), found.later), (3, 0));
+        // Some have come to lie where it had looked.
+        assert!(asked > 0 && found.seen <= len);
+        drop(found);
+        let found = pool.take_before(8, |_| true);
+        assert_eq!((found.items.len(), found.seen), (3, len));
+        drop(found);
+        assert_eq!(pool.take_waiting().len(), 3);
+        assert_eq!(pool.take_all().len(), len);
+    }
 }
 
 #[test]

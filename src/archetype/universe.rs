@@ -324,8 +324,9 @@ impl Universe {
     /// takes: [`MegachunkAllocator::discard`](crate::chunk::MegachunkAllocator::discard).
     ///
     /// That has no budget, and takes the system milliseconds for a large world. It may run on a thread of its own while
-    /// frames run: they find the chunks of one mega-chunk taken for a moment, 63 at most (of up to 64 empty ones that go in
-    /// one call: all), and fetch what they take next from the system. In a frame: [`trim_to`](Self::trim_to), step by step.
+    /// frames run: they find the chunks of one mega-chunk taken for a moment, 63 at most (of up to 64 empty ones that go
+    /// in one call: all), and fetch what they take next from the system. In a frame: [`trim_to`](Self::trim_to), step by
+    /// step.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -346,10 +347,10 @@ impl Universe {
         trimmed
     }
 
-    /// Gives the memory of empty mega-chunks (1 MiB each) back to the system but for `keep` of them, which are taken next;
-    /// how many those were. With fewer than there are, a few at a time, [`trim`](Self::trim) in steps; free chunks beside
-    /// others that are in use keep their memory. As
-    /// [`MegachunkAllocator::trim_to`](crate::chunk::MegachunkAllocator::trim_to): lock-free, but for what the system does.
+    /// Gives the memory of empty mega-chunks (1 MiB each) back to the system but for `keep` of them, which are taken
+    /// next; how many went. With a few fewer than there are each time, it is [`trim`](Self::trim) in steps; free chunks
+    /// beside others that are in use keep their memory. Lock-free, but for what the system does:
+    /// [`MegachunkAllocator::trim_to`](crate::chunk::MegachunkAllocator::trim_to).
     ///
     /// ```
     /// # use megachunk::prelude::*;

@@ -106,9 +106,10 @@ use watch::Watch;
 /// all over a world leave no more than that free, and come in runs of neighbours. (Where it has
 /// shared values or chunk fragments: as soon as a row is free.)
 ///
-/// A world that is dropped drops all its values, and gives its ids and chunks back; the last one of a universe gives back the
-/// universe's memory, too. That is O(entities + chunks), and there is no budget for it: a large one is best sent to another
-/// thread, and dropped there while frames run. So is [`Universe::trim`](crate::world::Universe::trim) best called there.
+/// A world that is dropped drops all its values, and gives its ids and chunks back; the last one of a universe gives back
+/// the universe's memory, too. That is O(entities + chunks), and there is no budget for it: a large one is best sent to
+/// another thread, and dropped there while frames run. [`Universe::trim`](crate::world::Universe::trim) is best called
+/// there, too.
 ///
 /// # What calls say when they are refused
 /// * *The handle is refused*: [`WorldError::Entity`], if the entity is destroyed or was never created;

@@ -6,8 +6,9 @@
 //! # How many are kept
 //! At least as many as the options say. Where memory that went back is asked for again, too little was kept: for
 //! each such mega-chunk one more is kept from then on, up to the most that the options say. Each time that memory
-//! goes back an eighth of those more are kept no longer (once, also where several calls give it back, each a part). So a program that takes and gives 50 MiB again and again
-//! gets them from the system once, and not in every round; one that becomes smaller keeps the least in the end.
+//! goes back an eighth of those more are kept no longer (once, also where several calls give it back, each a part). So
+//! a program that takes and gives 50 MiB again and again gets them from the system once, and not in every round; one
+//! that becomes smaller keeps the least in the end.
 
 use crate::flaw::{FlawPlace, Found};
 use crate::sync::atomic::{AtomicU64, Ordering};

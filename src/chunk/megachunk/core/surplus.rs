@@ -12,8 +12,8 @@ use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNKS};
 use crate::sync::mutant;
 
-/// Mega-chunks whose memory one call gives back at most, in pairs: as many as there are too many when the first go back.
-/// More take the system milliseconds, in the middle of somebody's frame.
+/// Mega-chunks whose memory one call gives back at most, in pairs: as many as there are too many when the first go
+/// back. More take the system milliseconds, in the middle of somebody's frame.
 const AT_ONCE: u32 = 10;
 
 impl<M: Memory> Core<M> {

@@ -61,11 +61,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::WORLDS;
+    use crate::chunk::ChunkOptions;
+    use crate::entity::IndexOptions;
     use crate::world::{Universe, World, WorldError};
 
     #[test]
     fn there_is_a_number_for_each_world_and_then_none() {
-        let universe = Arc::new(Universe::new());
+        // One whose memory no other takes over, with the numbers that are not given back here.
+        let universe = Universe::with(&IndexOptions::new(), &ChunkOptions::new());
+        let universe = Arc::new(universe.unwrap());
         let numbers = (0..WORLDS).map(|_| universe.add_world().unwrap());
         assert!(numbers.eq(0..u16::MAX));
         let refused = World::of(&universe).map(drop).unwrap_err();

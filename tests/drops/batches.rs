@@ -75,11 +75,11 @@ impl<I: Iterator> Iterator for Lies<I> {
 fn how_many_an_iterator_says_that_come_is_a_hint() {
     let count = Count::default();
     let hints = [
-        (usize::MAX, None),
-        (usize::MAX, Some(0)),
+        (134_217_728, None),
+        (134_217_728, Some(0)),
         (0, Some(0)),
         (1, Some(usize::MAX)),
-        (1 << 40, Some(3)),
+        (1 << 20, Some(3)),
     ];
     for hint in hints {
         for len in [0, 1, 700] {
@@ -104,6 +104,23 @@ fn how_many_an_iterator_says_that_come_is_a_hint() {
             world.check().unwrap();
         }
         assert_eq!(count.get(), 0);
+    }
+}
+
+#[test]
+fn an_iterator_of_more_than_there_are_ids_is_not_asked_for_one() {
+    let count = Count::default();
+    for hint in [(usize::MAX, None), (134_217_729, Some(3))] {
+        let mut world = World::new();
+        let bundle = |n: u32| (n, count.brittle(n));
+        let refused = world.create_batch(Lies((0..3).map(bundle), hint));
+        assert!(matches!(refused, Err(WorldError::Full(_))), "{refused:?}");
+        let mut commands = world.commands();
+        let refused = commands.create_batch(Lies((0..3).map(bundle), hint));
+        assert!(matches!(refused, Err(WorldError::Full(_))), "{refused:?}");
+        drop(commands);
+        assert!(world.flush().is_clean());
+        assert_eq!((world.count(), count.get()), (0, 0));
     }
 }
 

@@ -54,14 +54,20 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
     let map = Map::read(&args.map)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = pool.build().map_err(|error| CliError::NoThreads {
-        threads: args.threads.unwrap_or_else(|| {
-            let all = std::thread::available_parallelism();
-            all.map_or(1, |all| all.get())
-        }),
+        threads: args.threads.unwrap_or_else(rayons_own),
         asked: args.threads.is_some(),
         reason: error.to_string(),
     })?;
     pool.install(|| run_here(args, map))
+}
+
+/// As many threads as rayon makes where nobody says how many.
+fn rayons_own() -> usize {
+    let said = std::env::var("RAYON_NUM_THREADS").ok();
+    let said = said
+        .and_then(|said| said.parse().ok())
+        .filter(|&said| said > 0);
+    said.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |all| all.get()))
 }
 
 fn run_here(args: &Args, map: Map) -> Result<City, CityError> {

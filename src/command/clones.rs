@@ -14,9 +14,10 @@ impl Commands<'_> {
     ///
     /// The clone has the values that the other one has when the command's turn comes, after all commands before. Until
     /// then nobody reads them: [`get`](Self::get) does not either. If it cannot be made, because the other one is dead by
-    /// then, say, or [not cloneable](WorldError::NotCloneable), or a `clone` panics, its id is free again, and the flush's
-    /// report names it among those that were [refused](crate::command::FlushReport::refused); if it was destroyed before it
-    /// was built, as [dead](crate::command::FlushReport::dead).
+    /// then, say, or [not cloneable](WorldError::NotCloneable), its id is free again, and the flush's report names it among
+    /// those that were [refused](crate::command::FlushReport::refused); if it was destroyed before it was built, as
+    /// [dead](crate::command::FlushReport::dead). If a `clone` panics, its id is free again, and the panic goes on when the
+    /// flush is done.
     ///
     /// A flush makes it as it calls a [closure](Self::defer): alone, between what comes before and what comes after. Many
     /// that are alike: [`Prototype::of`](crate::world::Prototype::of), and [`create_copies`](Self::create_copies).

@@ -55,8 +55,8 @@ use crate::world::{Prototype, World, WorldError};
 /// recorder; [`World::trim`] gives it back. To it belongs a chunk for each composition of what is created, which waits for
 /// the next ones of that: 16 KiB where rows are not large, for up to 1,024 compositions in each recorder's memory, of which
 /// there are two a thread as a rule. (With more of them than that, a flush gives all of that memory's back.) More than 4
-/// billion commands between two flushes panic: those of one recorder's memory, or of one type there, when they are
-/// recorded, all together when they are flushed.
+/// billion commands in one recorder's memory, or of one type there, panic when they are recorded. (A flush of more takes
+/// several batches.)
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -567,8 +567,9 @@ impl<'q> Commands<'q> {
 
     /// Records that a closure gets the world, after all commands before and before all after. It may
     /// record commands, and even flush, also by running a schedule: sixteen flushes deep, the outermost among them. One that
-    /// would lie deeper does nothing and says that it is [unfinished](crate::command::FlushReport::unfinished), and so, from then on, does
-    /// each other in the outermost; those under way do what they have in hand and leave the rest to the next one.
+    /// would lie deeper does nothing and says that it is [unfinished](crate::command::FlushReport::unfinished), and from then on so
+    /// does every other flush inside the outermost one; those under way do what they have in hand and leave the rest to the
+    /// next one.
     /// (If it puts another world in the place of its own, what was to come after it is dropped.)
     ///
     /// What a flush merges and shares out among threads ends before a closure and begins anew behind it: closures are

@@ -74,7 +74,6 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::processor::observing_processor_role;
 ///
 /// let mut world = World::new();
 /// world.resources_mut().insert(0_usize);

@@ -360,7 +360,8 @@ fn types_that_are_not_registered_are_all_named() {
     let refused = World::from_snapshot(&file, other).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the snapshot has values of debts, score, which are not registered: see `FragmentRegistry::register_state`"
+        "the snapshot has values of debts, score, which are not registered: see `FragmentRegistry::register_state`, or \
+         `LoadOptions::skip_state`"
     );
 }
 

@@ -110,7 +110,8 @@ pub unsafe trait Plain: Fragment + Copy {
     const MAP_ENTITIES: Option<MapEntities> = None;
 
     /// A number that tells apart types whose values have as many bytes: a [snapshot](crate::world::World::save) remembers
-    /// it, and values of another shape are [refused](crate::world::SnapshotError::Layout) when it is loaded. 0 if none is
+    /// it, and values of another shape are refused when it is loaded ([`Layout`](crate::world::SnapshotError::Layout); of a type of the
+    /// state, [`StateNotRead`](crate::world::SnapshotError::StateNotRead)). 0 if none is
     /// known, which is taken for any.
     ///
     /// [`plain!`](crate::plain) computes it of the names of the fields, in their order, and the shapes of their types (of an

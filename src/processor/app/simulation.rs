@@ -220,8 +220,8 @@ impl Simulation {
     /// not flushed: see [`pause`](Self::pause).
     ///
     /// # Errors
-    /// As for [`Schedule::run`]. Ticks that were due after the one that failed are dropped; what those before it
-    /// have done says [`last_report`](Self::last_report).
+    /// As for [`Schedule::run`]. Ticks that were due after the one that failed are dropped;
+    /// [`last_report`](Self::last_report) says what those before it have done.
     ///
     /// # Panics
     /// As for [`Schedule::run`].

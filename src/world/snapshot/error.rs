@@ -89,7 +89,10 @@ pub enum SnapshotError {
         at: u64,
     },
     /// The snapshot has fragments that are not registered in the universe.
-    #[error("the snapshot has {}", unregistered(fragments, here))]
+    #[error(
+        "the snapshot has {}; see `LoadOptions::skip`",
+        unregistered(fragments, here)
+    )]
     Unregistered {
         /// All of them, one at least.
         fragments: Box<[MissingFragment]>,
@@ -98,7 +101,8 @@ pub enum SnapshotError {
     },
     /// The snapshot has values of types which are not registered in the universe as part of a world's state.
     #[error(
-        "the snapshot has values of {}, which {} not registered: see `FragmentRegistry::register_state`",
+        "the snapshot has values of {}, which {} not registered: see `FragmentRegistry::register_state`, or \
+         `LoadOptions::skip_state`",
         listed(names.iter().map(|name| shown(name)), ", "),
         is_or_are(names.len())
     )]
@@ -115,7 +119,7 @@ pub enum SnapshotError {
         /// What is wrong with it: what the error said that was given back, and its causes.
         reason: Box<str>,
     },
-    /// A resource, or what a delayed signal carries, could not be made of its bytes.
+    /// A resource, or what a delayed signal carries, could not be made of its bytes, or its fields were others.
     #[error(
         "the bytes at byte {at} of the snapshot are no {}: {}",
         shown_quoted(name),
@@ -126,7 +130,8 @@ pub enum SnapshotError {
         name: Box<str>,
         /// Where its bytes begin.
         at: u64,
-        /// What is wrong with them: what the error said that was given back, and its causes.
+        /// What is wrong with them: what the error said that was given back, and its causes; or that the fields have
+        /// changed.
         reason: Box<str>,
     },
     /// Fragments' values had another size or alignment when the snapshot was made, or other
@@ -258,6 +263,7 @@ impl fmt::Display for ChangedLayout {
 ///
 /// ```
 /// use core::alloc::Layout;
+/// use megachunk::fragment::FragmentKind;
 /// use megachunk::prelude::*;
 ///
 /// # let mut world = World::new();
@@ -267,16 +273,24 @@ impl fmt::Display for ChangedLayout {
 /// let universe = Universe::new();
 /// let refused = World::from_snapshot(&file, Universe::new()).unwrap_err();
 /// let SnapshotError::Unregistered { fragments, .. } = refused else { panic!("{refused}") };
+/// let mut options = LoadOptions::new();
 /// for missing in &fragments {
 ///     let layout = Layout::from_size_align(missing.size.try_into()?, missing.align.try_into()?)?;
-///     universe.registry().define_plain(&missing.name, layout)?;
+///     match missing.kind {
+///         FragmentKind::Fragment | FragmentKind::Tag => {
+///             universe.registry().define_plain(&missing.name, layout)?;
+///         }
+///         // What is shared, or a chunk's, has a type.
+///         _ => options = options.skip(&missing.name),
+///     }
 /// }
-/// let world = World::from_snapshot(&file, universe)?;
+/// let world = World::from_snapshot_with(&file, universe, &options)?;
 /// let health = world.registry().find("health").unwrap().id();
 /// assert_eq!(world.get_dynamic(ant, health)?.bytes()?, 7_u32.to_ne_bytes());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MissingFragment {
     /// Its name.
     pub name: Box<str>,

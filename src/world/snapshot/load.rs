@@ -53,7 +53,8 @@ impl World {
     /// # Types whose fields have changed
     ///
     /// A field that comes, goes, or gets another name, type or place, and a variant of an enum that does, make another type
-    /// of it: its values in older files are [refused](SnapshotError::Layout), also if they have as many bytes. So the new
+    /// of it: its values in older files are refused ([`Layout`](SnapshotError::Layout); of a type of the state,
+    /// [`StateNotRead`](SnapshotError::StateNotRead)), also if they have as many bytes. So the new
     /// one gets a name that no file has, and the old one stays, where only loading knows it, under the name that files
     /// have. When a world has come, values go from one to the other. (Where only names of fields are the difference, or
     /// variants that an enum did not have, the old values can be [taken as they

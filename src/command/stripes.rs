@@ -170,7 +170,8 @@ impl Ids<'_> {
         universe: &Universe,
         out: &mut [Entity],
     ) -> Result<(), Full> {
-        if self.stripe.is_none() {
+        // It says so of more than there are, too, before it takes any.
+        if self.stripe.is_none() || out.len() > EntityIndex::CAPACITY {
             return universe.reserve_slice(out);
         }
         for at in 0..out.len() {

@@ -97,7 +97,7 @@ impl Reservation {
             .checked_add(stagger)
             .and_then(|bytes| bytes.checked_add(border))
             .ok_or(io::ErrorKind::InvalidInput)?;
-        let pages = Pages::reserve(whole).map_err(|error| refused(whole, &error))?;
+        let pages = Pages::reserve(whole).map_err(|error| refused(whole, error))?;
         let start = pages.start();
         let to_border = start.align_offset(border);
         // SAFETY: there are `border` and `stagger` more than `bytes`, so the base and `bytes` behind
@@ -240,8 +240,14 @@ impl Reservation {
     }
 }
 
-/// What the system said, and to what: limits of addresses are unknown to most whose program meets one.
-fn refused(bytes: usize, error: &io::Error) -> io::Error {
+/// From so many bytes on it is said what limits there are.
+const MANY: usize = 64 << 20;
+
+/// What the system said, and of much to what: limits of addresses are unknown to most whose program meets one.
+fn refused(bytes: usize, error: io::Error) -> io::Error {
+    if bytes < MANY {
+        return error;
+    }
     let limits = if cfg!(unix) {
         " (a limit of the process, `ulimit -v`, `-d` or `-l`, or the system's of mappings?)"
     } else {

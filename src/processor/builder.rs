@@ -286,8 +286,9 @@ impl ProcessorBuilder {
     /// or switched off all again, those too that it knows. Who goes meanwhile it does not hear of. None come if it does not
     /// observe what is created.
     ///
-    /// It is shown them when the run begins, after the observers that were added before it, and before any processor runs;
-    /// what it records is flushed in this run. If it panics, it is not started: the next run shows them again.
+    /// It is shown them when the run begins, or when the schedule is [solved](super::Schedule::solve) before, after the
+    /// observers that were added before it, and before any processor runs; what it records is flushed in this run, or in
+    /// the next. If it panics, it is not started: the next run shows them again.
     ///
     /// ```
     /// use megachunk::prelude::*;

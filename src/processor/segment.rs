@@ -73,8 +73,10 @@ pub(super) struct Habit {
     /// Runs of the trial, or since the last one, and the nanoseconds that they took.
     runs: u32,
     took: u64,
-    /// How often in a row the slower kind was slower still when it was tried.
+    /// How often in a row the slower kind was slower still when it was tried, and how often of these in a row it was far
+    /// slower.
     refusals: u32,
+    far: u32,
     /// What a run of the habit took when the other kind was tried last.
     against: u64,
     /// The kind of the last run.
@@ -133,12 +135,10 @@ impl Habit {
         if !self.have_passed(PATIENCE, self.refusals) {
             return false;
         }
-        let slower = self.slower();
-        if slower < LONG {
+        if self.slower() < LONG {
             return true;
         }
-        let (refusals, times) = HOPELESS;
-        let hopeless = self.refusals >= refusals && slower / times > self.quicker();
+        let hopeless = self.far >= HOPELESS.0;
         !hopeless && !core::mem::replace(taken, true)
     }
 
@@ -154,9 +154,17 @@ impl Habit {
 
     /// The kind that was tried is the habit now, or is refused.
     fn end_trial(&mut self, tried: bool) {
-        self.refusals = match tried == self.is_beside() {
-            true => 0,
-            false => DOUBLINGS.min(self.refusals + 1),
+        let refused = tried != self.is_beside();
+        let is_far = refused && self.slower() / HOPELESS.1 > self.quicker();
+        self.refusals = if refused {
+            DOUBLINGS.min(self.refusals + 1)
+        } else {
+            0
+        };
+        self.far = if is_far {
+            self.far.saturating_add(1)
+        } else {
+            0
         };
         self.against = self.quicker();
         self.begin(None);
@@ -204,7 +212,10 @@ impl Habit {
             0 => self.alone,
             _ => self.quicker(),
         };
-        nanoseconds >= LONG && nanoseconds / 2 > habit
+        // Where the habit's runs are short, one run may be long by chance: waking a thread takes as long. So it is not
+        // asked at all where they are very short, and the first one after the other kind is none of those that count.
+        let counts = habit >= LONG || (habit >= LONG / 4 && self.runs > 1);
+        counts && nanoseconds >= LONG && nanoseconds / 2 > habit
     }
 
     /// What runs of a kind take.
@@ -228,7 +239,7 @@ impl Habit {
         // It is other work now, at once or little by little: what was refused says little.
         let is_habit = self.trial.is_none() && self.last == self.is_beside();
         if is_other(known, median) || (is_habit && is_other(self.against, median)) {
-            self.refusals = 0;
+            (self.refusals, self.far) = (0, 0);
             self.against = if is_habit { median } else { self.against };
         }
     }
@@ -290,6 +301,39 @@ mod tests {
             awake = if choice { awake + 1 } else { 0 };
         }
         assert!(shared > 27_000, "{shared}");
+    }
+
+    #[test]
+    fn a_short_run_that_is_long_by_chance_decides_nothing() {
+        // The first one of a trial takes a millisecond: a thread has slept.
+        let mut habit = Habit::default();
+        let (mut shared, mut last) = (0, false);
+        for _ in 0..10_000 {
+            let choice = habit.choose(&mut false);
+            shared += u32::from(choice);
+            let beside = if last { 60_000 } else { 1_200_000 };
+            habit.note(choice, if choice { beside } else { 100_000 });
+            last = choice;
+        }
+        assert!(shared > 9_000, "{shared}");
+
+        // It is a little slower, and was so twice; then one run is long. Later it is quicker, and is tried again.
+        let (mut habit, mut shared, mut trials) = (Habit::default(), 0, 0);
+        let mut last = false;
+        for run in 0..100_000 {
+            let choice = habit.choose(&mut false);
+            trials += u32::from(choice && !last);
+            let beside = match trials {
+                0..=2 => 110_000,
+                3 if !last => 1_200_000,
+                3 => 110_000,
+                _ => 60_000,
+            };
+            shared += u32::from(run >= 50_000 && choice);
+            habit.note(choice, if choice { beside } else { 100_000 });
+            last = choice;
+        }
+        assert!(trials >= 4 && shared > 40_000, "{trials} {shared}");
     }
 
     #[test]

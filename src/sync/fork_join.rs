@@ -18,7 +18,7 @@ use super::graph::Bag;
 use super::helpers::with_helpers;
 use super::shares::{Piece, Shares};
 use super::slots::Slots;
-use crate::panics::{note, resume};
+use crate::panics::{note, resume, tell};
 
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
@@ -32,32 +32,38 @@ pub(crate) fn threads() -> usize {
     if rayon::current_thread_index().is_some() {
         return rayon::current_num_threads();
     }
-    *GLOBAL.get_or_init(make_global)
+    match GLOBAL.get() {
+        Some(&threads) => threads,
+        None => first_asked(&GLOBAL),
+    }
 }
 
-/// Makes rayon's pool for all who are in none, unless it is there; how many threads it has.
+/// Says how many threads rayon's pool for all who are in none has, and why it has none.
 #[cold]
-fn make_global() -> usize {
+fn first_asked(global: &OnceLock<usize>) -> usize {
+    let mut none = None;
+    let threads = *global.get_or_init(|| {
+        let made = make_global();
+        none = made.as_ref().err().cloned();
+        made.unwrap_or(1)
+    });
+    if let Some(why) = none {
+        const WHAT: &str = "no threads for parallel work: who asks for it does it alone";
+        tell(|| tracing::warn!(why, "{WHAT}"));
+    }
+    threads
+}
+
+/// Makes rayon's pool for all who are in none, unless it is there; how many threads it has, or why it has none.
+fn make_global() -> Result<usize, String> {
     // Not by asking for its size: that makes it, too, but panics where the system has no threads, each time. A program
     // that ends itself at a panic would be ended by it.
-    let made = rayon::ThreadPoolBuilder::new().build_global();
-    let why = match &made {
-        // (Without a source it says that somebody has tried before, who may have had no luck either.)
-        Err(error) if error.source().is_some() => Some(error.to_string()),
-        _ => None,
-    };
-    let threads = match &why {
-        None => catch_unwind(rayon::current_num_threads).ok(),
-        Some(_) => None,
-    };
-    threads.unwrap_or_else(|| {
-        let why = why.unwrap_or_else(|| "rayon's pool could not be made before".into());
-        tracing::warn!(
-            why,
-            "no threads for parallel work: who asks for it does it alone"
-        );
-        1
-    })
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Err(error) if error.source().is_some() => Err(error.to_string()),
+        // (Without a source the error says that somebody has tried before, who may have had no luck either.)
+        _ => catch_unwind(rayon::current_num_threads)
+            .map_err(|_| "rayon's pool could not be made before".into()),
+    }
 }
 
 /// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them:

@@ -377,6 +377,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `pool_take_relaxed`, of items without a slot",
     ),
     (
+        "pool_put_back_blindly",
+        "a collection puts an idle item back over one that has come to lie in its place",
+    ),
+    (
+        "pool_put_back_relaxed",
+        "who takes an idle item does not see that a collection has looked into it",
+    ),
+    (
         "pool_rest_is_lost",
         "who takes one of several things without a place leaves the others nowhere if one has come meanwhile",
     ),

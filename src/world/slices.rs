@@ -176,10 +176,22 @@ impl World {
         entities: &[Entity],
         change: &mut impl SliceChange,
     ) -> SliceReport {
+        let mut report = SliceReport::default();
+        self.change_slice_noting(entities, change, &mut report);
+        report
+    }
+
+    /// The same; what was done until a panic is noted.
+    #[inline]
+    fn change_slice_noting(
+        &mut self,
+        entities: &[Entity],
+        change: &mut impl SliceChange,
+        report: &mut SliceReport,
+    ) {
         fn has_runs<C: SliceChange>(_: &C) -> bool {
             C::HAS_RUNS
         }
-        let mut report = SliceReport::default();
         let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::new());
         let mut at = 0;
         while at < entities.len() {
@@ -189,7 +201,7 @@ impl World {
                 None
             };
             let done = run.and_then(|(archetype, rows)| {
-                let done = change.run(self, (archetype, rows), at, &mut report);
+                let done = change.run(self, (archetype, rows), at, report);
                 if done.is_none() {
                     neighbours.pass(rows);
                 }
@@ -205,7 +217,6 @@ impl World {
                 }
             };
         }
-        report
     }
 
     /// Destroys each of `entities` that lives in this world, or is reserved; the others are reported by

@@ -7,10 +7,12 @@
 
 use core::any::Any;
 use core::fmt;
+use std::collections::HashMap;
 
 use crate::archetype::{ARCHETYPES, Archetype, Change, Ends, Row, Rows};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::hashers::ByNumbers;
 use crate::panics::{Panicked, first, note, resume};
 use crate::world::{Batch, SliceReport, World, WorldError};
 
@@ -518,6 +520,8 @@ impl World {
         mut to: impl FnMut(&mut Self, u32) -> Option<u32>,
     ) -> Vec<WatchedRows> {
         let mut rows = Vec::new();
+        // Each archetype is asked about once: of one that is not there yet it is told another number each time.
+        let mut known: HashMap<u32, Option<u32>, ByNumbers> = HashMap::default();
         let mut last = None;
         for &entity in entities {
             let Some((archetype, row)) = self.locate(entity) else {
@@ -528,7 +532,9 @@ impl World {
             }
             let other = match last {
                 Some((known, other)) if known == archetype => other,
-                _ => to(self, archetype),
+                _ => *known
+                    .entry(archetype)
+                    .or_insert_with(|| to(self, archetype)),
             };
             last = Some((archetype, other));
             rows.extend(other.map(|other| WatchedRows::one(archetype, row, other)));

@@ -331,3 +331,24 @@ fn what_cannot_be_given_changes_nothing_and_leaves_nothing() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
     world.check().unwrap();
 }
+
+#[test]
+fn one_that_stands_there_twice_goes_once_wherever_the_others_of_the_slice_go() {
+    struct Awake;
+
+    let mut world = World::new();
+    let one = world.create((1_u8, Asleep)).unwrap();
+    let other = world.create((2_u16, Asleep)).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&told);
+    world
+        .observe::<Asleep, ()>(Observed::REMOVE, move |batch, _| {
+            heard.lock().unwrap().push(batch.len());
+        })
+        .unwrap();
+    // Nobody is awake yet: the archetypes that they go to come with the change.
+    let report = world.swap_slice::<(Asleep,), _>(&[one, other, one, other], |_| (Awake,));
+    assert_eq!(report.done, 4);
+    assert_eq!(*told.lock().unwrap(), [2]);
+    world.check().unwrap();
+}

@@ -396,6 +396,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::what_lies_in_the_list_is_seen_as_it_was_left",
     ),
     (
+        "pool_put_back_blindly",
+        "sync_pool::what_a_flush_has_looked_into_is_used_beside_it",
+    ),
+    (
+        "pool_put_back_relaxed",
+        "sync_pool::what_a_flush_has_looked_into_is_used_beside_it",
+    ),
+    (
         "pool_rest_is_lost",
         "sync_pool::what_had_no_place_is_found_again_by_who_takes_one_each",
     ),

@@ -354,6 +354,33 @@ fn an_idle_lane_that_a_flush_meets_twice_stands_for_no_other() {
 }
 
 #[test]
+fn what_a_flush_has_looked_into_is_used_beside_it() {
+    model(
+        "what_a_flush_has_looked_into_is_used_beside_it",
+        Preemptions(3),
+        || {
+            let counted = Arc::new(Counted::new());
+            // Two lie there, idle.
+            {
+                let (one, other) = (counted.open(), counted.open());
+                counted.openings.idle();
+                drop(one.0);
+                counted.openings.idle();
+                drop(other.0);
+            }
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record())
+            };
+            let (_, early) = counted.flush();
+            other.join().expect("it does not panic");
+            let (_, late) = counted.flush();
+            assert_eq!(early + late, 1);
+        },
+    );
+}
+
+#[test]
 fn what_lies_in_the_list_is_seen_as_it_was_left() {
     model(
         "what_lies_in_the_list_is_seen_as_it_was_left",

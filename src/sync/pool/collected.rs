@@ -91,8 +91,12 @@ impl<T> Pool<T> {
     /// Puts an item back where it lay, if nothing lies there.
     fn put_back(&self, slot: &AtomicPtr<Node<T>>, lent: Lent<'_, T>) {
         let node = ManuallyDrop::new(lent).node;
-        // Ordering: as in `give`.
-        let order = mutant::ordering("pool_give_relaxed", Ordering::Release);
+        if mutant::active("pool_put_back_blindly") {
+            return slot.store(node, Ordering::Release);
+        }
+        // Ordering: Release pairs with the Acquire of who takes it next: the collection has looked into it, and was
+        // counted before.
+        let order = mutant::ordering("pool_put_back_relaxed", Ordering::Release);
         let back = slot.compare_exchange(ptr::null_mut(), node, order, Ordering::Relaxed);
         if back.is_err() {
             self.give(node);

@@ -3,7 +3,7 @@
 use crate::archetype::{Change, Chunk, Rows, SharedId};
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
-use crate::panics::{refused, resume};
+use crate::panics::{first, note, refused, resume};
 use crate::world::dynamic::write;
 use crate::world::slices::SliceChange;
 use crate::world::watch::{ADDED, REMOVED};
@@ -15,6 +15,8 @@ struct Copies<'a> {
     change: Change,
     /// The numbers of its shared values.
     shared: &'a [(FragmentId, SharedId)],
+    /// Whether an entity that went by itself has got its values, also if a `drop` has panicked then.
+    has_given: bool,
 }
 
 impl SliceChange for Copies<'_> {
@@ -37,11 +39,12 @@ impl SliceChange for Copies<'_> {
                 // Each clone first, and then the value goes whose place it takes.
                 return None;
             }
-            resume(world.replace_rows(archetype, rows, &edge, |fill| {
+            let panicked = world.replace_rows(archetype, rows, &edge, |fill| {
                 // SAFETY: the edge's change is that of the prototype, and all are bytes.
                 unsafe { fill.copies(prototype) };
-            }));
+            });
             report.done += rows.count as usize;
+            resume(panicked);
             return Some(rows.count as usize);
         }
         let group = world.same_group(archetype, rows.chunk, edge.target);
@@ -49,8 +52,8 @@ impl SliceChange for Copies<'_> {
             // SAFETY: the edge's change is that of the prototype; it leads elsewhere, where nothing is replaced.
             unsafe { fill.copies(prototype) };
         });
-        resume(moved.panicked);
         report.done += moved.count as usize;
+        resume(moved.panicked);
         Some(report.refuse(at + moved.count as usize, moved.refused) - at)
     }
 
@@ -65,7 +68,10 @@ impl SliceChange for Copies<'_> {
             }
         };
         match world.add_shared(archetype, row, entity, &edge, self.shared, put) {
-            Ok(panicked) => resume(panicked),
+            Ok(panicked) => {
+                self.has_given = true;
+                resume(panicked);
+            }
             Err(error) => return Err(refused(columns, error)),
         }
         Ok(true)
@@ -212,19 +218,30 @@ impl World {
     ) -> SliceReport {
         let taken = self.take_in_copies(prototype);
         let mut report = SliceReport::default();
-        let done = self.sharing(taken, |world, shared| {
-            let mut copies = Copies {
-                prototype,
-                change,
-                shared,
-            };
-            report = world.change_slice(entities, &mut copies);
-            match report.done {
-                0 => Err(WorldError::Interrupted),
-                done => Ok(done),
-            }
+        let (mut panicked, mut ended) = (None, None);
+        note(&mut ended, || {
+            let shared = self.sharing(taken, |world, shared| {
+                // Whom no chunk is left for lets go what its group has, and those behind it still name that.
+                let held = shared.iter().map(|&(_, value)| value);
+                held.clone().for_each(|value| world.shared.hold(value));
+                let mut copies = Copies {
+                    prototype,
+                    change,
+                    shared,
+                    has_given: false,
+                };
+                note(&mut panicked, || {
+                    world.change_slice_noting(entities, &mut copies, &mut report);
+                });
+                held.for_each(|value| world.shared.release(value));
+                match copies.has_given || report.done > 0 {
+                    true => Ok(()),
+                    false => Err(WorldError::Interrupted),
+                }
+            });
+            debug_assert!(shared.is_ok() || report.done == 0);
         });
-        debug_assert!(done.is_ok() || report.done == 0);
+        resume(first(panicked, ended));
         report
     }
 }

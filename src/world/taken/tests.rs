@@ -196,3 +196,70 @@ fn tags_that_were_made_for_entities_that_find_no_room_are_dropped() {
     drop(world);
     assert_eq!(TAGS.load(Ordering::Relaxed), 0);
 }
+
+#[test]
+fn a_slice_whose_first_entity_finds_no_room_keeps_what_those_behind_it_share() {
+    for swaps in [false, true] {
+        let mut scarce = Scarce::new();
+        let mut world = World::of(&scarce.universe).unwrap();
+        // Three chunks a row, of which there are none.
+        let large = world.create(([0_u8; 40_000],)).unwrap();
+        let small = world.create((1_u8,)).unwrap();
+        let team = Value::shared(world.registry(), String::from("red")).unwrap();
+        let team = DynamicBundle::new().with(team);
+        let team = Prototype::new(world.registry(), team).unwrap();
+        scarce.leave(1);
+        let report = match swaps {
+            false => world.add_slice_dynamic(&[large, small], &team),
+            true => world.swap_slice_dynamic(&[large, small], &[], &team),
+        };
+        let report = report.unwrap();
+        assert!(matches!(report.refused[..], [(0, WorldError::Chunk(_))]));
+        assert_eq!(report.done, 1);
+        assert_eq!(world.shared::<String>(small).unwrap(), "red");
+        scarce.check(&world);
+        world.destroy(small).unwrap();
+        world.trim();
+        // Its number is another's.
+        let other = world.create((2_u8,).shared(String::from("blue"))).unwrap();
+        assert_eq!(world.shared::<String>(other).unwrap(), "blue");
+        scarce.check(&world);
+    }
+}
+
+#[test]
+fn a_slice_that_a_drop_stops_leaves_what_the_chunks_of_who_is_done_begin_with() {
+    struct Brittle;
+    impl Drop for Brittle {
+        fn drop(&mut self) {
+            resume_unwind(Box::new(()));
+        }
+    }
+    let weather_after = |of_slice: bool| {
+        let mut world = World::new();
+        let registry = world.registry();
+        let weather = Value::per_chunk(registry, Weather(4, Arc::default())).unwrap();
+        let number = Value::cloneable(registry, 7_u16).unwrap();
+        let come = DynamicBundle::new().with(weather).with(number);
+        let brittle = registry.register::<Brittle>().unwrap().id();
+        let before = world.create((1_u8,).per_chunk(Weather(1, Arc::default())));
+        let before = before.unwrap();
+        let ant = world.create((Brittle, 1_u32)).unwrap();
+        let swapped = catch_unwind(AssertUnwindSafe(|| {
+            if of_slice {
+                let come = Prototype::new(world.registry(), come).unwrap();
+                let report = world.swap_slice_dynamic(&[ant], &[brittle], &come);
+                report.unwrap().into_result().unwrap();
+            } else {
+                world.swap_dynamic(ant, &[brittle], come).unwrap();
+            }
+        }));
+        swapped.unwrap_err();
+        assert_eq!(world.get::<u16>(ant).unwrap(), &7);
+        assert_eq!(world.chunk_fragment::<Weather>(ant).unwrap().0, 4);
+        world.add(before, (3_u64,)).unwrap();
+        world.check().unwrap();
+        world.chunk_fragment::<Weather>(before).unwrap().0
+    };
+    assert_eq!(weather_after(true), weather_after(false));
+}

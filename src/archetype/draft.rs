@@ -6,9 +6,10 @@ use crate::archetype::chunk::Chunk;
 use crate::archetype::column::Column;
 use crate::archetype::fold;
 use crate::archetype::layout::{ChunkLayout, Content, Few};
-use crate::archetype::stagger::{STAGGER, begin};
+use crate::archetype::shortest::Shortest;
+use crate::archetype::stagger::begin;
 use crate::archetype::universe::Universe;
-use crate::chunk::{CHUNK_BYTES, ChunkError, MEGACHUNK_CHUNKS};
+use crate::chunk::ChunkError;
 use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentRegistry};
 
 /// Where everything lies in the chunks of a composition.
@@ -21,7 +22,7 @@ pub(crate) struct Draft {
     pub(crate) fold_rows: u32,
     /// 16 KiB chunks in one of its shortest chunks.
     pub(crate) run: u32,
-    /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
+    /// Its chunks begin some lines behind their first byte, not all as many: see [`Shortest::staggered`].
     pub(crate) staggered: bool,
     pub(crate) enabled: Box<[EnabledBits]>,
     /// Versions that a chunk keeps: one for each column, and for each tag that can be switched off.
@@ -67,17 +68,13 @@ impl Draft {
         let numbers: Few<usize> = (0..enableable.len()).collect();
         // Arrays that want more than a line's alignment begin where the memory does.
         let staggered = infos.iter().all(|info| info.layout().align() <= 64);
-        let mut stagger = if staggered { STAGGER } else { 0 };
-        let mut run = chunks.max(ChunkLayout::chunks_for(&contents));
-        let layout = loop {
-            let bytes = run * CHUNK_BYTES - stagger;
-            match ChunkLayout::mixed(bytes, &contents, &numbers, &once_contents) {
-                Err(FragmentError::TooLarge { .. }) if run < MEGACHUNK_CHUNKS => run += 1,
-                // The largest entities get all of it.
-                Err(FragmentError::TooLarge { .. }) if stagger > 0 => stagger = 0,
-                layout => break layout?,
-            }
-        };
+        let lay_out = |bytes| ChunkLayout::mixed(bytes, &contents, &numbers, &once_contents);
+        let shortest = Shortest::of(chunks, staggered, &contents, lay_out)?;
+        let Shortest {
+            run,
+            staggered,
+            layout,
+        } = shortest;
         let columns = fragments.iter().zip(layout.offsets());
         let columns = columns.map(|(info, &offset)| Column {
             offset: offset as u32,
@@ -110,7 +107,7 @@ impl Draft {
         let columns: Box<[Column]> = columns.collect();
         let least_capacity = layout.capacity() as u32;
         // What lies in a chunk besides is not laid out for few rows.
-        let folds = run == 1 && stagger > 0 && enabled.is_empty() && once.len() == 0;
+        let folds = run == 1 && staggered && enabled.is_empty() && once.len() == 0;
         let fold_rows = match folds {
             true => fold::rows(&columns, least_capacity),
             false => 0,
@@ -120,7 +117,7 @@ impl Draft {
             least_capacity,
             fold_rows,
             run: run as u32,
-            staggered: stagger > 0,
+            staggered,
             enabled,
             versions,
             once: once

@@ -70,6 +70,19 @@ impl ChunkLayout {
         Self::in_order(by_chance(fragments), bytes, fragments, enableable, once)
     }
 
+    /// The same for who has the [numbers](number_of) of the fragments' names: long ones are gone through once, and not
+    /// for each layout. The contents need no names.
+    pub(crate) fn mixed_by_numbers(
+        bytes: usize,
+        fragments: &[Content<'_>],
+        numbers: &[u64],
+        enableable: &[usize],
+        once: &[Content<'_>],
+    ) -> Result<Self, FragmentError> {
+        let order = by_numbers(fragments, numbers);
+        Self::in_order(order, bytes, fragments, enableable, once)
+    }
+
     /// The layout for arrays in this order.
     fn in_order(
         order: Few<usize>,
@@ -270,10 +283,15 @@ fn by_alignment(once: &[Content<'_>]) -> Few<usize> {
 /// The fragments in an order that their names decide together, the same in every process.
 fn by_chance(fragments: &[Content<'_>]) -> Few<usize> {
     let numbers: Few<u64> = fragments.iter().map(|c| number_of(c.name)).collect();
+    by_numbers(fragments, &numbers)
+}
+
+/// The fragments in the order that the numbers of their names decide.
+fn by_numbers(fragments: &[Content<'_>], numbers: &[u64]) -> Few<usize> {
     // The seed does not depend on the order in which they are passed.
     let seed = numbers.iter().copied().fold(0, u64::wrapping_add);
     let keys = fragments.iter().zip(numbers).zip(0..);
-    let keys = keys.map(|((Content { name, layout }, number), at)| {
+    let keys = keys.map(|((Content { name, layout }, &number), at)| {
         // What has no size comes last: no array begins at the place of one that has.
         let like = (layout.size(), layout.align());
         (layout.size() == 0, mix(seed ^ mix(number)), *name, like, at)
@@ -284,7 +302,7 @@ fn by_chance(fragments: &[Content<'_>]) -> Few<usize> {
 }
 
 /// A number for a name: FNV-1a.
-fn number_of(name: &str) -> u64 {
+pub(crate) fn number_of(name: &str) -> u64 {
     name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
     })

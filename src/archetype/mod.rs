@@ -28,6 +28,7 @@ mod refit;
 mod runs;
 #[cfg(test)]
 pub(crate) mod scarce;
+mod shortest;
 mod stagger;
 mod universe;
 mod world_numbers;
@@ -45,7 +46,9 @@ pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN, STRETCH, Walk};
+pub(crate) use layout::number_of;
 pub(crate) use mover::{Carrier, Mover};
 pub(crate) use refit::{Refit, Refitting};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};
+pub(crate) use shortest::Shortest;
 pub(crate) use stagger::begin;

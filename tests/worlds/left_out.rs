@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use megachunk::entity::EntityMap;
-use megachunk::fragment::{FragmentKind, FragmentRegistry};
+use megachunk::fragment::{FragmentKind, FragmentRegistry, Value};
 use megachunk::prelude::*;
 use megachunk::world::SnapshotError;
 
@@ -87,6 +87,50 @@ fn a_world_comes_without_all_that_it_had() {
         let named = |world: &World| world.named(name).collect::<Vec<_>>();
         assert_eq!(named(&loaded), named(&world));
     }
+}
+
+#[test]
+fn without_what_is_large_chunks_are_as_long_as_the_rest_needs() {
+    let large = |universe: &Universe| {
+        let layout = core::alloc::Layout::new::<[u8; 100_000]>();
+        let large = universe.registry().define_plain("large", layout);
+        large.unwrap().id()
+    };
+    let simpler = || {
+        let universe = simpler();
+        let team = universe.registry().register_plain_const_shared::<u16>();
+        team.unwrap();
+        universe
+    };
+    let universe = simpler();
+    let id = large(&universe);
+    let mut world = World::of(&Arc::new(universe)).unwrap();
+    let ant = world.create((1_u32,).const_shared(0_u16)).unwrap();
+    let value = Value::from_bytes(world.registry(), id, &vec![7; 100_000]).unwrap();
+    world
+        .add_dynamic(ant, [value].into_iter().collect())
+        .unwrap();
+    for team in 0..100_u16 {
+        world.create((2_u32,).const_shared(team)).unwrap();
+    }
+    let file = bytes(&world);
+    let in_use = |world: &World| world.universe().chunk_stats().in_use;
+    // It was 49 times 16 KiB long, and is a chunk like others now; its composition's first one goes along.
+    let options = LoadOptions::new().skip("large");
+    let loaded = World::from_snapshot_with(&file, simpler(), &options).unwrap();
+    loaded.check().unwrap();
+    assert_eq!(loaded.stats().archetypes.len(), 1);
+    assert_eq!((loaded.count(), in_use(&loaded)), (101, 101));
+    let (universe, nobody) = (Arc::new(simpler()), EntityMap::default());
+    let anew = World::from_snapshot_remapped_with(&file, &universe, &nobody, &options);
+    let (anew, _) = anew.unwrap();
+    anew.check().unwrap();
+    assert_eq!((anew.count(), in_use(&anew)), (101, 101));
+    // Where all of it comes, it has its room.
+    let universe = simpler();
+    large(&universe);
+    let whole = World::from_snapshot(&file, universe).unwrap();
+    assert_eq!(in_use(&whole), 49 + 100);
 }
 
 /// A program that knows nothing of what another one has besides a number.

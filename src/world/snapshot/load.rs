@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
-use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::{Entity, EntityMap};
 use crate::fragment::{FragmentId, Value};
+use crate::world::snapshot::demand::Lengths;
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
@@ -16,8 +16,8 @@ use crate::world::{World, WorldError};
 
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
-    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with the
-    /// same [fields](crate::fragment::Plain::SHAPE) where these are known; so are the types of its resources and of what
+    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with
+    /// the same [fields](crate::fragment::Plain::SHAPE) where these are known; so are the types of its resources and of what
     /// its delayed signals carry, as [part of the state](crate::fragment::FragmentRegistry::register_state).
     /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from
     /// which [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
@@ -29,8 +29,9 @@ impl World {
     /// [there](Self::save).
     ///
     /// The file is read into memory, as many bytes as it has if it begins as a snapshot of that length does (of any other
-    /// 64 bytes are read), and all of it is checked first: nothing that becomes of the file meanwhile harms. Who knows that nobody changes it can do without that memory: map it, and give the bytes of the
-    /// mapping to [`from_snapshot`](Self::from_snapshot).
+    /// 64 bytes are read), and all of it is checked first: nothing that becomes of the file meanwhile harms. Who knows that
+    /// nobody changes it can do without that memory: map it, and give the bytes of the mapping to
+    /// [`from_snapshot`](Self::from_snapshot).
     ///
     /// A file decides how many chunks and slots it takes, for chunks are as long as they were, also those that are nearly
     /// empty: half a megabyte of a file that somebody has made for it can take all 16 GiB that a universe has. Where files
@@ -221,9 +222,8 @@ impl World {
             }
         }
         // Where entities come with new ids, nobody goes on where others were.
-        let is_wanted = |archetype: &&SavedArchetype<'_>| {
-            saved.entities.is_none() || archetype.chunks.iter().any(|chunk| chunk.len > 0)
-        };
+        let is_wanted =
+            |archetype: &&SavedArchetype<'_>| saved.entities.is_none() || archetype.is_inhabited();
         for archetype in world.archetypes.iter().filter(is_wanted) {
             self.bring_archetype(saved, archetype, &shared)?;
         }
@@ -245,9 +245,7 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let fragment = |&number: &u32| &saved.fragments[number as usize];
         let fragments = || archetype.fragments.iter().map(fragment);
-        let comes = |chunk: &SavedChunk| chunk.len > 0;
-        let has_unknown = fragments().any(|fragment| fragment.known.is_none());
-        if has_unknown && !archetype.chunks.iter().any(comes) {
+        if !archetype.comes() {
             // Nobody has it, and nobody here can, or is to.
             return Ok(());
         }
@@ -311,17 +309,11 @@ impl World {
         while first < chunk.len.max(1) {
             let data = &mut self.archetypes[number as usize];
             let left = chunk.len - first;
-            let longest = (MEGACHUNK_CHUNKS as u32 / data.run).max(1).ilog2();
-            let needed = left.div_ceil(data.least_capacity).max(1);
-            let needed = needed.next_power_of_two().ilog2();
-            let had = (chunk.run / data.run).max(1).ilog2();
+            let lengths = Lengths::of(data);
             let shift = match first {
-                0 if saved.entities.is_none() => had,
-                // Where nobody goes on as before: whatever a file says that a chunk had.
-                0 => had.min(needed),
-                // No more memory than what did not fit needs. (A chunk that was given another layout in place can have
-                // more rows than any run has room for.)
-                _ => needed.min(longest),
+                // Nobody goes on as before with new ids, or without some of what it had: a file may say what it likes.
+                0 => lengths.first(chunk, saved.entities.is_some() || archetype.is_cut),
+                _ => lengths.next(left),
             };
             let (universe, coming) = (&self.universe, left as usize);
             let position = data

@@ -9,6 +9,7 @@
 mod besides;
 mod checksum;
 mod chunk_form;
+mod demand;
 mod error;
 mod file;
 mod format;

@@ -48,12 +48,26 @@ pub(super) struct SavedWorld<'f> {
 pub(super) struct SavedArchetype<'f> {
     /// Numbers of fragments, ascending.
     pub(super) fragments: Vec<u32>,
-    /// 16 KiB chunks in one of its shortest chunks.
+    /// Fragments of it are left out, or not known.
+    pub(super) is_cut: bool,
+    /// 16 KiB chunks in one of its shortest chunks, at least.
     pub(super) run: u32,
     pub(super) grows: bool,
     /// What its chunks begin with, each with the number of its chunk fragment.
     pub(super) templates: Vec<(u32, &'f [u8])>,
     pub(super) chunks: Vec<SavedChunk>,
+}
+
+impl SavedArchetype<'_> {
+    /// Some entity has it.
+    pub(super) fn is_inhabited(&self) -> bool {
+        self.chunks.iter().any(|chunk| chunk.len > 0)
+    }
+
+    /// Without something nobody comes to have it but those who had it.
+    pub(super) fn comes(&self) -> bool {
+        !self.is_cut || self.is_inhabited()
+    }
 }
 
 pub(super) struct SavedChunk {
@@ -176,7 +190,7 @@ impl<'f> Saved<'f> {
             let archetype = self.read_archetype(reader, &world, at, end)?;
             world.archetypes.push(archetype);
         }
-        share_runs(&mut world.archetypes);
+        share_runs(&mut world.archetypes, &self.fragments);
         Ok(world)
     }
 
@@ -211,6 +225,7 @@ impl<'f> Saved<'f> {
     ) -> Result<SavedArchetype<'f>, SnapshotError> {
         let mut archetype = SavedArchetype {
             fragments: Vec::new(),
+            is_cut: false,
             run: 0,
             grows: false,
             templates: Vec::new(),
@@ -222,6 +237,7 @@ impl<'f> Saved<'f> {
             if !ascends || number as usize >= self.fragments.len() {
                 return Err(reader.damaged("an archetype's fragments are no fragments"));
             }
+            archetype.is_cut |= self.fragments[number as usize].known.is_none();
             archetype.fragments.push(number);
         }
         archetype.run = chunk_size(reader)?;
@@ -467,15 +483,28 @@ impl<'f> Saved<'f> {
     }
 }
 
-/// Where a file has one composition several times, as one whose worlds were saved without some fragments, all come to the
-/// chunks of the first: with the length that its shortest ones have.
-fn share_runs(archetypes: &mut [SavedArchetype<'_>]) {
-    let mut order: Vec<usize> = (0..archetypes.len()).collect();
-    order.sort_by(|&one, &other| archetypes[one].fragments.cmp(&archetypes[other].fragments));
-    for pair in order.windows(2) {
-        if archetypes[pair[0]].fragments == archetypes[pair[1]].fragments {
-            archetypes[pair[1]].run = archetypes[pair[0]].run;
-        }
+/// Where several archetypes have become one composition, because some fragments are left out now, or were when the
+/// world was saved, all come to chunks of one length at least: the least that any of them says. One that lacks something
+/// says none, for its chunks may have been as long as they were for the sake of that.
+fn share_runs(archetypes: &mut [SavedArchetype<'_>], fragments: &[SavedFragment]) {
+    for archetype in archetypes.iter_mut().filter(|archetype| archetype.is_cut) {
+        archetype.run = 1;
+    }
+    let known = |of: &usize| {
+        let numbers = archetypes[*of].fragments.iter();
+        numbers.filter(|&&number| fragments[number as usize].known.is_some())
+    };
+    let mut order: Vec<usize> = (0..archetypes.len())
+        .filter(|&at| archetypes[at].comes())
+        .collect();
+    order.sort_by(|one, other| known(one).cmp(known(other)));
+    let mut runs: Vec<u32> = Vec::with_capacity(order.len());
+    for same in order.chunk_by(|one, other| known(one).eq(known(other))) {
+        let least = same.iter().map(|&at| archetypes[at].run).min();
+        runs.extend(core::iter::repeat_n(least.unwrap_or(1), same.len()));
+    }
+    for (at, run) in order.into_iter().zip(runs) {
+        archetypes[at].run = run;
     }
 }
 
@@ -598,7 +627,7 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Option<Vec<u32
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::archetype::Universe;
     use crate::fragment::Plain;
@@ -623,7 +652,7 @@ mod tests {
     }
 
     /// A file whose directory may have changed, with the checksum of what is there.
-    fn sealed(mut file: Vec<u8>, mut header: Header) -> Vec<u8> {
+    pub(in crate::world::snapshot) fn sealed(mut file: Vec<u8>, mut header: Header) -> Vec<u8> {
         header.directory_checksum = Checksum::of(&file[header.directory as usize..]);
         file[..Header::BYTES].copy_from_slice(&header.to_bytes());
         file
@@ -654,7 +683,7 @@ mod tests {
     }
 
     /// Bytes of what a world has besides its entities, if it has nothing.
-    const NOTHING: usize = 4 + 4 + 8 + 4;
+    pub(in crate::world::snapshot) const NOTHING: usize = 4 + 4 + 8 + 4;
 
     #[test]
     fn a_file_of_a_format_before_is_read() {

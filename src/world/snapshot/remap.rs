@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::archetype::Universe;
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
+use crate::world::snapshot::demand::Demand;
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::load::bring_worlds;
 use crate::world::snapshot::read::Saved;
@@ -221,12 +222,16 @@ fn bring_anew(
 
 /// Whether the chunks that have entities would take more memory than [`LAVISH`], and many times what the file has.
 fn is_lavish(saved: &Saved<'_>) -> bool {
-    let archetypes = saved.worlds.iter().flat_map(|world| &world.archetypes);
-    let chunks = archetypes.flat_map(|of| of.chunks.iter().map(|chunk| (of.run, chunk)));
-    let inhabited = chunks.filter(|(_, chunk)| chunk.len > 0);
-    let asked: u64 = inhabited
-        .map(|(least, chunk)| u64::from(chunk.run.max(least)))
-        .sum();
+    let demand = Demand::of(&saved.fragments);
+    let mut asked = 0;
+    for archetype in saved.worlds.iter().flat_map(|world| &world.archetypes) {
+        let mut inhabited = archetype.chunks.iter().filter(|chunk| chunk.len > 0);
+        if let Some(first) = inhabited.next() {
+            let lengths = demand.lengths(archetype);
+            let taken = |chunk| lengths.taken(chunk, true);
+            asked += taken(first) + inhabited.map(taken).sum::<u64>();
+        }
+    }
     let file = saved.file.len() as u64;
     asked * CHUNK_BYTES as u64 > LAVISH.max(file.saturating_mul(LAVISH_TIMES))
 }

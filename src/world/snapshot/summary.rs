@@ -9,9 +9,10 @@ use crate::fragment::FragmentKind;
 use crate::shown::{listed, shown};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::besides::SavedBesides;
+use crate::world::snapshot::demand::{Demand, Lengths};
 use crate::world::snapshot::file::read_directory;
 use crate::world::snapshot::format::Header;
-use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk};
+use crate::world::snapshot::read::{Saved, SavedArchetype};
 
 /// What a snapshot holds, and what loading it asks for: without a universe, and without a world.
 ///
@@ -51,9 +52,10 @@ pub struct SnapshotSummary {
     pub worlds: usize,
     /// Entities of all of them.
     pub entities: u64,
-    /// Chunks of 16 KiB that loading [with its ids](crate::world::World::load) takes, if values are laid out here as they
-    /// were where it was saved; a few more, where chunks had got another layout in place. With [new
-    /// ids](crate::world::World::load_remapped) it takes no more than that.
+    /// Chunks of 16 KiB that loading [with its ids](crate::world::World::load) takes at most, without
+    /// [`LoadOptions`](crate::world::LoadOptions), if here the same fragments can be switched off as where it was saved (a
+    /// few more, else); and so many it takes, but for those of compositions that nobody has and that are not registered
+    /// here. With [new ids](crate::world::World::load_remapped) it takes no more than that.
     pub chunks: u64,
     /// Those among them that have no entities, and do not come with new ids.
     pub empty_chunks: u64,
@@ -137,8 +139,9 @@ impl SnapshotSummary {
             state_types: Vec::new(),
             signals: 0,
         };
+        let demand = Demand::of(&saved.fragments);
         for archetype in saved.worlds.iter().flat_map(|world| &world.archetypes) {
-            summary.add(archetype);
+            summary.add(archetype, demand.lengths(archetype));
         }
         let besides = saved.worlds.iter().map(|world| &world.besides);
         let types: BTreeSet<&str> = besides.clone().flat_map(SavedBesides::types).collect();
@@ -147,19 +150,14 @@ impl SnapshotSummary {
         Ok(summary)
     }
 
-    fn add(&mut self, archetype: &SavedArchetype<'_>) {
-        // As if the shortest chunks had the length here that they had there. What does not fit comes to others.
-        let taken = |chunk: &SavedChunk| {
-            let times = (chunk.run / archetype.run).max(1).ilog2();
-            let bytes = chunk.bytes as u64;
-            u64::from(archetype.run << times).max(bytes.div_ceil(CHUNK_BYTES as u64))
-        };
+    fn add(&mut self, archetype: &SavedArchetype<'_>, lengths: Lengths) {
         let mut entities = 0;
         for chunk in &archetype.chunks {
+            let taken = lengths.taken(chunk, false);
             entities += u64::from(chunk.len);
-            self.chunks += taken(chunk);
+            self.chunks += taken;
             if chunk.len == 0 {
-                self.empty_chunks += taken(chunk);
+                self.empty_chunks += taken;
             }
         }
         self.entities += entities;

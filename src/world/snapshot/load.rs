@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::entity::{Entity, EntityMap};
 use crate::fragment::{FragmentId, Value};
+use crate::world::snapshot::besides::{FormsByName, forms_by_name};
 use crate::world::snapshot::demand::Lengths;
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
@@ -199,6 +200,7 @@ impl World {
         &mut self,
         saved: &Saved<'_>,
         world: &SavedWorld<'_>,
+        forms: &FormsByName<'_>,
     ) -> Result<(), SnapshotError> {
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
@@ -234,7 +236,7 @@ impl World {
         self.chunks_grow = world.chunks_grow;
         let as_they_were = EntityMap::default().keeping_others();
         let entities = saved.entities.as_ref().unwrap_or(&as_they_were);
-        world.besides.bring(self, entities)
+        world.besides.bring(self, forms, entities)
     }
 
     fn bring_archetype(
@@ -424,9 +426,14 @@ pub(super) fn bring_worlds(
     saved: &Saved<'_>,
     universe: &Arc<Universe>,
 ) -> Result<Vec<World>, SnapshotError> {
+    let mut besides = saved.worlds.iter().map(|world| &world.besides);
+    let forms = match besides.any(|besides| besides.types().next().is_some()) {
+        true => forms_by_name(universe.registry()),
+        false => FormsByName::new(),
+    };
     let bring = |part| {
         let mut world = World::of(universe)?;
-        world.bring_back(saved, part)?;
+        world.bring_back(saved, part, &forms)?;
         Ok(world)
     };
     saved.worlds.iter().map(bring).collect()

@@ -9,4 +9,4 @@ mod read;
 mod tests;
 
 pub(super) use gather::{Besides, resources};
-pub(super) use read::{SavedBesides, forms_by_name};
+pub(super) use read::{FormsByName, SavedBesides, forms_by_name};

@@ -143,24 +143,22 @@ impl<'f> SavedBesides<'f> {
     }
 
     /// Gives it to a world whose entities have come; those of worlds that come with it have ids, and no place, perhaps.
+    /// `forms` are all types of its registry, if any world of the file has a value.
     pub(in crate::world::snapshot) fn bring(
         &self,
         world: &mut World,
+        forms: &FormsByName<'_>,
         entities: &EntityMap,
     ) -> Result<(), SnapshotError> {
         let universe = Arc::clone(world.universe());
-        let forms = match self.resources.is_empty() && self.signals.is_empty() {
-            true => HashMap::new(),
-            false => forms_by_name(universe.registry()),
-        };
         for resource in &self.resources {
-            let (form, value) = resource.value(&forms, entities)?;
+            let (form, value) = resource.value(forms, entities)?;
             world.resources.insert_value(form, value);
         }
         self.bring_names(world, entities)?;
         world.come.time = self.time;
         for (sequence, saved) in (0..).zip(&self.signals) {
-            let (signal, waits) = saved.value(&universe, &forms, entities, sequence)?;
+            let (signal, waits) = saved.value(&universe, forms, entities, sequence)?;
             world.come.signals.push(signal, waits);
         }
         Ok(())

@@ -261,6 +261,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
     assert_eq!(summary.entities, sum(World::count));
     assert_eq!(summary.signals, sum(|of| of.pending().delayed_signals));
     assert!(summary.slots.is_some() && !summary.to_string().is_empty());
+    let first = worlds.first();
+    if let Some(world) = first.filter(|world| are_switched_alike(&summary, world)) {
+        let taken = world.universe().chunk_stats().in_use as u64;
+        assert!(summary.chunks >= taken, "{summary}: {taken}");
+    }
     let hashes = |worlds: &[World]| -> Result<Vec<u64>, SnapshotError> {
         worlds.iter().map(World::state_hash).collect()
     };
@@ -275,6 +280,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         Err(error) => return Err(error),
     }
     check_remapped(bytes, &worlds)?;
+    check_skipped(bytes, &summary, worlds.iter().map(World::count).sum());
     for (world, copy) in worlds.iter().zip(&copies) {
         assert_eq!(besides(world, |e| e), besides(copy, |e| e));
     }
@@ -306,6 +312,42 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         assert_eq!(world.universe().count(), 0);
     }
     Ok(())
+}
+
+/// Whether the same fragments of a file can be switched off here as where it was saved.
+fn are_switched_alike(summary: &SnapshotSummary, world: &World) -> bool {
+    summary.fragments.iter().all(|told| {
+        let mut all = world.registry().iter();
+        let here = all.find(|info| info.name() == told.name && info.kind() == told.kind);
+        here.is_none_or(|info| info.is_enableable() == told.enableable)
+    })
+}
+
+/// Takes a snapshot of so many entities, which can be loaded, without one of its fragments: all of them come all the
+/// same, with their ids and with new ones, and go again.
+fn check_skipped(bytes: &[u8], summary: &SnapshotSummary, count: usize) {
+    let names: Vec<&str> = summary.fragments.iter().map(|told| &*told.name).collect();
+    // A byte of the input says which one, or several by one name.
+    let lot = bytes.get(bytes.len() / 2).copied().map_or(0, usize::from);
+    let Some(name) = names.get(lot % names.len().max(1)) else {
+        return;
+    };
+    let options = LoadOptions::new().skip(name);
+    let have_come = |worlds: &[World]| {
+        worlds.iter().for_each(|world| world.check().unwrap());
+        let sum: usize = worlds.iter().map(World::count).sum();
+        assert_eq!(sum, count, "without {name}");
+    };
+    if summary.slots.is_some() {
+        let worlds = World::worlds_from_snapshot(bytes, universe(), &options);
+        have_come(&worlds.expect("it was loaded with all"));
+    }
+    let (universe, nobody) = (Arc::new(universe()), EntityMap::default());
+    let anew = World::worlds_from_snapshot_remapped(bytes, &universe, &nobody, &options);
+    let (worlds, _) = anew.expect("it was loaded with all");
+    have_come(&worlds);
+    drop(worlds);
+    assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
 }
 
 /// Takes the snapshot of these worlds for one that comes, twice, to a universe where others live: the same entities, by
@@ -405,6 +447,7 @@ fn check_dead_skipped(bytes: &[u8]) -> Result<(), SnapshotError> {
     }
     drop((one, other));
     assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
+    check_skipped(bytes, &summary, summary.entities as usize);
     Ok(())
 }
 

@@ -24,7 +24,7 @@
 //! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`World::save`], [`World::load`], [`LoadOptions`], [`World::load_remapped`], [`SnapshotSummary`](crate::world::SnapshotSummary), [`World::unsaved`], [`World::unnamed`] |
 //! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
 //! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`] |
-//! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`Schedule::solve`], [`Execution`](crate::processor::Execution) |
+//! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`Schedule::solve`], [`Execution`] |
 
 use crate::fragment::FragmentRegistry;
 use crate::prelude::*;

@@ -71,7 +71,8 @@ impl ChunkLayout {
     }
 
     /// The same for who has the [numbers](number_of) of the fragments' names: long ones are gone through once, and not
-    /// for each layout. The contents need no names.
+    /// for each layout. The contents need no names. (Where two names have one number, the order of equal values may be
+    /// another then.)
     pub(crate) fn mixed_by_numbers(
         bytes: usize,
         fragments: &[Content<'_>],

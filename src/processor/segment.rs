@@ -212,9 +212,10 @@ impl Habit {
             0 => self.alone,
             _ => self.quicker(),
         };
-        // Where the habit's runs are short, one run may be long by chance: waking a thread takes as long. So it is not
-        // asked at all where they are very short, and the first one after the other kind is none of those that count.
-        let counts = habit >= LONG || (habit >= LONG / 4 && self.runs > 1);
+        // Where the habit's runs are short, one run may be long by chance: waking a thread takes as long. So the first one
+        // after the other kind is none of those that count, and where they are very short it takes several long ones.
+        let is_long = habit >= LONG / 4 || self.took >= 4 * LONG;
+        let counts = habit >= LONG || (self.runs > 1 && is_long);
         counts && nanoseconds >= LONG && nanoseconds / 2 > habit
     }
 
@@ -334,6 +335,20 @@ mod tests {
             last = choice;
         }
         assert!(trials >= 4 && shared > 40_000, "{trials} {shared}");
+    }
+
+    #[test]
+    fn short_runs_that_others_make_long_are_given_up_after_two() {
+        // Others have the pool's processors.
+        let mut habit = Habit::default();
+        let mut in_a_row = [0, 0];
+        for _ in 0..1_000 {
+            let choice = habit.choose(&mut false);
+            in_a_row[0] = if choice { in_a_row[0] + 1 } else { 0 };
+            in_a_row[1] = in_a_row[0].max(in_a_row[1]);
+            habit.note(choice, if choice { 20_000_000 } else { 100_000 });
+        }
+        assert_eq!(in_a_row[1], 2);
     }
 
     #[test]

@@ -133,6 +133,25 @@ fn without_what_is_large_chunks_are_as_long_as_the_rest_needs() {
     assert_eq!(in_use(&whole), 49 + 100);
 }
 
+#[test]
+fn without_a_fragment_chunks_stay_as_long_as_the_world_s_were_set() {
+    let universe = simpler();
+    let debug = universe.registry().register_plain_as::<u64>("debug");
+    debug.unwrap();
+    let mut world = World::of(&Arc::new(universe)).unwrap();
+    world.set_chunk_size(8);
+    world.create((1_u32, 1_u64)).unwrap();
+    world.create((2_u32,)).unwrap();
+    let options = LoadOptions::new().skip("debug");
+    let mut loaded = World::from_snapshot_with(&bytes(&world), simpler(), &options).unwrap();
+    let ants = loaded.create_batch((0..200_000_u32).map(|n| (n,)));
+    assert_eq!(ants.unwrap().len(), 200_000);
+    loaded.check().unwrap();
+    let chunks = loaded.stats().archetypes[0].chunks;
+    let in_use = loaded.universe().chunk_stats().in_use;
+    assert_eq!(in_use, 8 * chunks, "{chunks} chunks");
+}
+
 /// A program that knows nothing of what another one has besides a number.
 fn simpler() -> Universe {
     let universe = Universe::new();

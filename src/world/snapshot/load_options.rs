@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 ///
 /// What is skipped is as if nobody had had it when the world was saved: it need not be registered, and its values are read
 /// past. Entities that only that told apart have one composition then, and lie in chunks of their own no longer; the chunks
-/// of those who had it are as long as the rest needs. (A world that comes without something does not [go
+/// of those who had it are as long as the rest needs, or as the world's were [set](crate::world::World::set_chunk_size). (A world that comes without something does not [go
 /// on](crate::world::World::save) as the saved one.) A name that the snapshot does not have is no error: a program says
 /// here what it had once.
 ///

@@ -190,7 +190,11 @@ impl<'f> Saved<'f> {
             let archetype = self.read_archetype(reader, &world, at, end)?;
             world.archetypes.push(archetype);
         }
-        share_runs(&mut world.archetypes, &self.fragments);
+        share_runs(
+            &mut world.archetypes,
+            &self.fragments,
+            world.chunks_per_chunk,
+        );
         Ok(world)
     }
 
@@ -485,10 +489,10 @@ impl<'f> Saved<'f> {
 
 /// Where several archetypes have become one composition, because some fragments are left out now, or were when the
 /// world was saved, all come to chunks of one length at least: the least that any of them says. One that lacks something
-/// says none, for its chunks may have been as long as they were for the sake of that.
-fn share_runs(archetypes: &mut [SavedArchetype<'_>], fragments: &[SavedFragment]) {
+/// says no more than the world's chunks are `set` to, for its own may have been longer for the sake of that.
+fn share_runs(archetypes: &mut [SavedArchetype<'_>], fragments: &[SavedFragment], set: u32) {
     for archetype in archetypes.iter_mut().filter(|archetype| archetype.is_cut) {
-        archetype.run = 1;
+        archetype.run = archetype.run.min(set);
     }
     let known = |of: &usize| {
         let numbers = archetypes[*of].fragments.iter();
@@ -627,192 +631,4 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Option<Vec<u32
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::archetype::Universe;
-    use crate::fragment::Plain;
-    use crate::world::World;
-    use crate::world::snapshot::SnapshotOptions;
-    use crate::world::snapshot::checksum::Checksum;
-
-    fn universe() -> Universe {
-        let universe = Universe::ordered();
-        universe.registry().register_plain::<u32>().unwrap();
-        universe
-    }
-
-    /// A file of a world without shared values, with nothing besides its entities, whose last chunk gets another place;
-    /// all checksums are right.
-    fn with_last_place(file: &[u8], place: u32) -> Vec<u8> {
-        let header = Header::read(file, file.len() as u64).unwrap();
-        let mut file = file.to_vec();
-        let at = file.len() - NOTHING - 12;
-        file[at..at + 4].copy_from_slice(&place.to_le_bytes());
-        sealed(file, header)
-    }
-
-    /// A file whose directory may have changed, with the checksum of what is there.
-    pub(in crate::world::snapshot) fn sealed(mut file: Vec<u8>, mut header: Header) -> Vec<u8> {
-        header.directory_checksum = Checksum::of(&file[header.directory as usize..]);
-        file[..Header::BYTES].copy_from_slice(&header.to_bytes());
-        file
-    }
-
-    #[test]
-    fn a_chunk_with_room_that_has_no_place_of_its_own_is_an_error() {
-        let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
-        world.set_chunk_size(1);
-        let batch = world.create_batch((0..20_000_u32).map(|n| (n,))).unwrap();
-        let all: Vec<Entity> = batch.iter(&world).collect();
-        for &entity in all.iter().step_by(20) {
-            world.destroy(entity).unwrap();
-        }
-        let open = world.archetypes[0].groups[0].open.len() as u32;
-        assert!(open > 2);
-        let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-        let at = file.len() - NOTHING - 12;
-        let place = u32::from_le_bytes([file[at], file[at + 1], file[at + 2], file[at + 3]]);
-        assert!(place < open);
-        let load = |place| World::from_snapshot(&with_last_place(&file, place), universe());
-        load(place).unwrap().check().unwrap();
-        let wrong = (0..open + 3).filter(|&wrong| wrong != place);
-        for wrong in wrong.chain([FULL_CHUNK - 1]) {
-            let error = load(wrong).unwrap_err().to_string();
-            assert!(error.contains("chunks with room"), "{wrong}: {error}");
-        }
-    }
-
-    /// Bytes of what a world has besides its entities, if it has nothing.
-    pub(in crate::world::snapshot) const NOTHING: usize = 4 + 4 + 8 + 4;
-
-    #[test]
-    fn a_file_of_a_format_before_is_read() {
-        let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
-        for number in 0..3_u32 {
-            world.create((number,)).unwrap();
-        }
-        let mut file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-        let mut header = Header::read(&file, file.len() as u64).unwrap();
-        // Behind the checksum of the versions, how many fragments there are, and what is told of one before its shape.
-        let shape = header.directory as usize + 8 + 4 + 3 + 4 + 8;
-        assert_eq!(file[shape..shape + 8], u32::SHAPE.to_le_bytes());
-        file.drain(shape..shape + 8);
-        header.bytes -= 8;
-        let told = |format, file: &[u8], header: Header| {
-            let bytes = file.len() as u64;
-            let file = sealed(
-                file.to_vec(),
-                Header {
-                    format,
-                    bytes,
-                    ..header
-                },
-            );
-            assert_eq!(file[8], format as u8);
-            World::from_snapshot(&file, universe()).map(|world| world.state_hash())
-        };
-        let expected = Ok(world.state_hash());
-        assert_eq!(told(4, &file, header), expected);
-        let without = &file[..file.len() - NOTHING];
-        assert_eq!(told(3, without, header), expected);
-        for (format, file) in [(5, &*file), (4, without)] {
-            let refused = told(format, file, header).unwrap_err();
-            assert!(
-                matches!(refused, SnapshotError::Damaged { .. }),
-                "{refused}"
-            );
-        }
-    }
-
-    /// A file of one chunk with other bytes in it; all checksums are right.
-    fn with_chunk(file: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
-        let header = Header::read(file, file.len() as u64).unwrap();
-        let (mut file, directory) = (file.to_vec(), header.directory as usize);
-        change(&mut file[Header::BYTES..directory]);
-        let checksum = Checksum::of(&file[Header::BYTES..directory]);
-        let at = file.len() - NOTHING - 8;
-        file[at..at + 8].copy_from_slice(&checksum.to_le_bytes());
-        sealed(file, header)
-    }
-
-    #[test]
-    fn of_the_living_only_each_has_a_slot_of_its_own_and_a_version_that_lives() {
-        let universe = std::sync::Arc::new(universe());
-        let mut world = World::of(&universe).unwrap();
-        for number in 0..3_u32 {
-            world.create((number,)).unwrap();
-        }
-        let options = SnapshotOptions::new().skip_dead();
-        let file = world.to_snapshot(&options).unwrap();
-        let known = EntityMap::default();
-        let load = |file: &[u8]| World::from_snapshot_remapped(file, &universe, &known);
-        let (copy, _) = load(&with_chunk(&file, |_| {})).unwrap();
-        assert_eq!(copy.count(), 3);
-        drop(copy);
-        // The third row: the first one's slot with another version, no version, no slot.
-        for (at, byte) in [(16, 0), (20, 2), (19, 0xff)] {
-            let wrong = with_chunk(&file, |chunk| {
-                chunk[16..20].copy_from_slice(&7_u32.to_ne_bytes());
-                chunk[20..24].copy_from_slice(&3_u32.to_ne_bytes());
-                chunk[if cfg!(target_endian = "big") {
-                    at ^ 3
-                } else {
-                    at
-                }] = byte;
-            });
-            let expected = SnapshotError::Damaged {
-                what: "a handle is dead, or stands there twice",
-                at: (Header::BYTES + 16) as u64,
-            };
-            assert_eq!(load(&wrong).unwrap_err(), expected, "{at}: {byte}");
-            assert_eq!(universe.count(), 3);
-        }
-    }
-    /// A file of no world, with so many fragments that nobody has, each with the name that `name` gives.
-    fn with_fragments(count: u32, name: impl Fn(u32) -> String) -> Vec<u8> {
-        let mut file = World::worlds_to_snapshot(&[], &SnapshotOptions::new()).unwrap();
-        let mut header = Header::read(&file, file.len() as u64).unwrap();
-        file.truncate(header.directory as usize);
-        file.extend(Checksum::of(&[]).to_le_bytes());
-        file.extend(count.to_le_bytes());
-        for name in (0..count).map(name) {
-            // Role, needed, enableable; alignment, size, shape.
-            file.extend([0; 3]);
-            file.extend(1_u32.to_le_bytes());
-            file.extend(1_u64.to_le_bytes());
-            file.extend(0_u64.to_le_bytes());
-            file.extend((name.len() as u32).to_le_bytes());
-            file.extend(name.bytes());
-        }
-        file.extend(0_u32.to_le_bytes());
-        header.bytes = file.len() as u64;
-        sealed(file, header)
-    }
-
-    #[test]
-    fn no_file_has_more_fragments_than_a_registry_holds() {
-        let load = |count| {
-            let file = with_fragments(count, |number| number.to_string());
-            World::worlds_from_snapshot(&file, universe(), &LoadOptions::new())
-                .map(|worlds| worlds.len())
-        };
-        assert_eq!(load(65_535), Ok(0));
-        let refused = load(65_536).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "the snapshot is damaged at byte 72: there are more fragments than a registry holds"
-        );
-    }
-
-    #[test]
-    fn no_fragment_stands_there_twice_even_if_nobody_has_it() {
-        let file = with_fragments(3, |number| format!("{}", number % 2));
-        let refused =
-            World::worlds_from_snapshot(&file, universe(), &LoadOptions::new()).unwrap_err();
-        assert!(
-            refused
-                .to_string()
-                .ends_with("a fragment stands there twice")
-        );
-    }
-}
+pub(super) mod tests;

@@ -19,13 +19,13 @@ struct Team(u8);
 
 /// Counts its drops; panics at the drop if it is told to.
 #[derive(Debug)]
-struct Counted {
-    drops: Arc<AtomicUsize>,
-    bomb: bool,
+pub(crate) struct Counted {
+    pub(crate) drops: Arc<AtomicUsize>,
+    pub(crate) bomb: bool,
 }
 
 impl Counted {
-    fn new(drops: &Arc<AtomicUsize>) -> Self {
+    pub(crate) fn new(drops: &Arc<AtomicUsize>) -> Self {
         let drops = Arc::clone(drops);
         Self { drops, bomb: false }
     }

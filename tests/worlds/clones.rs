@@ -31,14 +31,20 @@ fn is_ant(world: &World, entity: Entity) -> bool {
         && view.chunk_fragment::<char>().unwrap() == &'c'
 }
 
+/// A world with an ant that has a name, and a value that is switched off.
+fn with_named_ant(alive: &Arc<AtomicUsize>) -> (World, Entity) {
+    let mut world = World::new();
+    world.registry().register_enableable::<Counted>().unwrap();
+    let ant = ant(&mut world, alive);
+    world.set_name(ant, "ant").unwrap();
+    world.set_enabled::<Counted>(ant, false).unwrap();
+    (world, ant)
+}
+
 #[test]
 fn a_reserved_entity_becomes_a_clone_with_its_switches_and_without_a_name() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let mut world = World::new();
-    world.registry().register_enableable::<Counted>().unwrap();
-    let ant = ant(&mut world, &alive);
-    world.set_name(ant, "ant").unwrap();
-    world.set_enabled::<Counted>(ant, false).unwrap();
+    let (mut world, ant) = with_named_ant(&alive);
     let twin = world.reserve().unwrap();
     world.build_clone(twin, ant).unwrap();
     assert!(is_ant(&world, twin) && !world.is_enabled::<Counted>(twin).unwrap());
@@ -103,11 +109,7 @@ fn observers_hear_of_a_clone_that_is_built_once() {
 #[test]
 fn a_prototype_has_the_values_of_an_entity_in_their_roles() {
     let alive = Arc::new(AtomicUsize::new(0));
-    let mut world = World::new();
-    world.registry().register_enableable::<Counted>().unwrap();
-    let ant = ant(&mut world, &alive);
-    world.set_name(ant, "ant").unwrap();
-    world.set_enabled::<Counted>(ant, false).unwrap();
+    let (mut world, ant) = with_named_ant(&alive);
     let prototype = Prototype::of(&world, ant).unwrap();
     assert_eq!(alive.load(Ordering::Relaxed), 4);
     assert_eq!(prototype.composition(), world.composition(ant).unwrap());

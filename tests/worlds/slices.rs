@@ -6,27 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::prelude::*;
 
+use crate::changes::Counted;
+
 struct Asleep;
-
-/// Counts its drops; panics at the drop if it is told to.
-struct Counted {
-    drops: Arc<AtomicUsize>,
-    bomb: bool,
-}
-
-impl Counted {
-    fn new(drops: &Arc<AtomicUsize>) -> Self {
-        let drops = Arc::clone(drops);
-        Self { drops, bomb: false }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.drops.fetch_add(1, Ordering::Relaxed);
-        assert!(!self.bomb, "a bomb was dropped");
-    }
-}
 
 fn ants(world: &mut World, count: usize) -> Vec<Entity> {
     let bundles = (0..count).map(|n| (n as f32, n.to_string()));

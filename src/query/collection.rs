@@ -75,7 +75,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     /// let mut schedule = Schedule::new();
     /// schedule.add(processor("bite", |targets: QueryRun<&Target>, mut healths: QueryRun<&mut Health>| {
     ///     for target in targets {
-    ///         if let Ok(health) = healths.get(target.0) {
+    ///         if let Ok(health) = healths.get_mut(target.0) {
     ///             health.0 -= 1;
     ///         }
     ///     }
@@ -87,16 +87,16 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the run does not see the entity.
-    pub fn get(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+    pub fn get_mut(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
         // SAFETY: `&mut self` lends nothing else.
         unsafe { self.lend(entity) }
     }
 
-    /// Lends the data of one entity to be read, if the run sees it: [`get`](Self::get) for many at once.
+    /// Lends the data of one entity to be read, if the run sees it: of many at once.
     ///
     /// # Errors
-    /// As for [`get`](Self::get).
-    pub fn peek(&self, entity: Entity) -> Result<D::Item<'_>, WorldError>
+    /// As for [`get_mut`](Self::get_mut).
+    pub fn get(&self, entity: Entity) -> Result<D::Item<'_>, WorldError>
     where
         D: ReadOnly,
     {

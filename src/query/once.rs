@@ -206,12 +206,25 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
     #[inline]
-    pub fn get(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+    pub fn get_mut(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
         // SAFETY: whoever has the query has borrowed the world, alone if it writes; what is lent borrows the query.
         unsafe { self.lend(entity) }
     }
 
-    /// [`get`](Self::get) for as long as the world is lent: several fragments of one entity side by side.
+    /// Lends the data of one entity to be read, if the query sees it: of many at once. Else as [`get_mut`](Self::get_mut).
+    ///
+    /// # Errors
+    /// As for [`get_mut`](Self::get_mut).
+    #[inline]
+    pub fn get(&self, entity: Entity) -> Result<D::Item<'_>, WorldError>
+    where
+        D: ReadOnly,
+    {
+        // SAFETY: the query only reads, as does whoever has borrowed it too.
+        unsafe { self.lend(entity) }
+    }
+
+    /// [`get_mut`](Self::get_mut) for as long as the world is lent: several fragments of one entity side by side.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -233,7 +246,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     /// ```
     ///
     /// # Errors
-    /// As for [`get`](Self::get).
+    /// As for [`get_mut`](Self::get_mut).
     #[doc(alias = "query_one")]
     #[inline]
     pub fn one(self, entity: Entity) -> Result<D::Item<'w>, WorldError> {

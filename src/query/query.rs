@@ -437,7 +437,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
-    /// that match, and their chunks, up to a GiB or two of these). For one entity: [`peek`](Self::peek).
+    /// that match, and their chunks, up to a GiB or two of these). For one entity: [`get`](Self::get).
     ///
     /// It is no run: its filters ask what has [changed](crate::query::Changed) since the last one, which stays the last.
     /// (As the parameter of a processor it is one.)
@@ -453,7 +453,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// Looks up and lends to write: [`lookup`](Self::lookup) on a world that is borrowed alone. For one entity:
-    /// [`get`](Self::get).
+    /// [`get_mut`](Self::get_mut).
     ///
     /// # Panics
     /// As for [`on`](Self::on).
@@ -504,7 +504,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// # Panics
     /// As for [`on`](Self::on).
     #[inline]
-    pub fn get<'q>(
+    pub fn get_mut<'q>(
         &'q mut self,
         world: &'q mut World,
         entity: Entity,
@@ -514,15 +514,15 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         unsafe { self.lend(world, entity) }
     }
 
-    /// Lends the data of one entity to be read, if the query sees it: [`get`](Self::get) for `&World`.
+    /// Lends the data of one entity to be read, if the query sees it: [`get_mut`](Self::get_mut) for `&World`.
     ///
     /// # Errors
-    /// As for [`get`](Self::get).
+    /// As for [`get_mut`](Self::get_mut).
     ///
     /// # Panics
     /// As for [`on`](Self::on).
     #[inline]
-    pub fn peek<'q>(
+    pub fn get<'q>(
         &'q mut self,
         world: &'q World,
         entity: Entity,

@@ -207,9 +207,9 @@ mod tests {
         type Call = (&'static str, fn(&mut World, Entity));
         let calls: [Call; 10] = [
             ("get_mut", |world, ant| *world.get_mut(ant).unwrap() = 2_u32),
-            ("Query::get", |world, ant| {
+            ("Query::get_mut", |world, ant| {
                 let mut query = Query::<&mut u32>::new(world).unwrap();
-                *query.get(world, ant).unwrap() = 2;
+                *query.get_mut(world, ant).unwrap() = 2;
             }),
             ("set", |world, ant| world.set(ant, 2_u32).unwrap()),
             ("add", |world, ant| world.add(ant, (2_u32, 'b')).unwrap()),

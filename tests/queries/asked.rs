@@ -111,11 +111,11 @@ fn one_entity_is_lent_by_itself() {
     // Several, one after the other, and what is refused.
     let mut query = world.query::<(&mut Height, Option<&Weight>), ()>().unwrap();
     for (entity, has_weight) in [(both, true), (tall, false)] {
-        let (height, weight) = query.get(entity).unwrap();
+        let (height, weight) = query.get_mut(entity).unwrap();
         height.0 += 10;
         assert_eq!(weight.is_some(), has_weight);
     }
-    assert!(matches!(query.get(dead), Err(WorldError::Entity(_))));
+    assert!(matches!(query.get_mut(dead), Err(WorldError::Entity(_))));
     assert_eq!(world.get::<Height>(tall).unwrap().0, 13);
     let light = world.query::<&Height, Without<Weight>>().unwrap();
     let refused = light.one(both).map(|height| height.0);
@@ -125,7 +125,7 @@ fn one_entity_is_lent_by_itself() {
     );
 
     // Who only reads needs no more; and what was lent to be written has changed.
-    let mut read = world.read::<(&Height, &Weight), ()>().unwrap();
+    let read = world.read::<(&Height, &Weight), ()>().unwrap();
     for _ in 0..2 {
         let (height, weight) = read.get(both).unwrap();
         assert_eq!((height.0, weight.0), (12, 1));

@@ -51,7 +51,7 @@ fn what_entities_have_in_common_may_be_missing() {
     slices.sort_unstable_by_key(|&(_, values)| values);
     assert_eq!(slices, expected);
     for (entity, values) in expected {
-        let (_, (byte, shared, fixed, chunk)) = query.get(&mut world, entity).unwrap();
+        let (_, (byte, shared, fixed, chunk)) = query.get_mut(&mut world, entity).unwrap();
         let got = (*byte, shared.copied(), fixed.copied(), chunk.copied());
         assert_eq!(got, values);
     }

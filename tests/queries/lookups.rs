@@ -161,27 +161,30 @@ fn a_run_lends_single_entities_that_it_sees() {
     let missing = |result: Result<&mut I, WorldError>, of: Entity| matches!(result, Err(WorldError::Missing { entity, .. }) if entity == of);
     let mut query = Query::<&mut I>::new(&world).unwrap();
     let mut run = query.on(&mut world);
-    *run.get(both).unwrap() += 40;
-    *run.get(both).unwrap() += 400;
-    assert!(missing(run.get(f), f));
-    assert_eq!(run.get(off).unwrap(), &5);
+    *run.get_mut(both).unwrap() += 40;
+    *run.get_mut(both).unwrap() += 400;
+    assert!(missing(run.get_mut(f), f));
+    assert_eq!(run.get_mut(off).unwrap(), &5);
     let mut few = run.filter_chunks(|chunk| chunk.has::<F>());
-    assert_eq!(few.get(both).unwrap(), &442);
-    assert!(missing(few.get(i), i), "the filter of chunks passes it by");
+    assert_eq!(few.get_mut(both).unwrap(), &442);
+    assert!(
+        missing(few.get_mut(i), i),
+        "the filter of chunks passes it by"
+    );
     drop(few);
     let mut tagged = Query::<&I, With<Tag>>::new(&world).unwrap();
     let run = tagged.read(&world);
-    let (one, again) = (run.peek(on).unwrap(), run.peek(on).unwrap());
+    let (one, again) = (run.get(on).unwrap(), run.get(on).unwrap());
     assert!(core::ptr::eq(one, again));
-    assert!(run.peek(off).is_err(), "it is switched off");
+    assert!(run.get(off).is_err(), "it is switched off");
     drop(run);
     let mut changed = Query::<&I, Changed<I>>::new(&world).unwrap();
-    assert!(changed.on(&mut world).peek(i).is_ok());
+    assert!(changed.on(&mut world).get(i).is_ok());
     assert!(
-        changed.on(&mut world).peek(i).is_err(),
+        changed.on(&mut world).get(i).is_err(),
         "nothing has changed since"
     );
     world.destroy(both).unwrap();
-    let stale = query.on(&mut world).get(both).map(|_| ());
+    let stale = query.on(&mut world).get_mut(both).map(|_| ());
     assert!(matches!(stale, Err(WorldError::Entity(_))));
 }

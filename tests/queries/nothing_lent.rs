@@ -44,8 +44,8 @@ fn a_run_that_lends_nothing_of_a_chunk_is_no_change_of_it() {
         ("single", |mut run, _| {
             run.single().into_iter().for_each(|n| *n += 1);
         }),
-        ("get", |mut run, ant| {
-            run.get(ant).into_iter().for_each(|n| *n += 1);
+        ("get_mut", |mut run, ant| {
+            run.get_mut(ant).into_iter().for_each(|n| *n += 1);
         }),
     ];
     let mut wrong = Vec::new();

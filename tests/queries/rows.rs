@@ -280,7 +280,7 @@ fn any_of_fragments_that_can_be_switched_off_asks_for_one_that_is_on() {
     assert_eq!(seen(&world), [both], "its tag is on");
     assert_eq!(without.read(&world).iter().collect::<Vec<_>>(), [both]);
     world.set_enabled::<Tag>(both, false).unwrap();
-    assert!(seen(&world).is_empty() && any.peek(&world, both).is_err());
+    assert!(seen(&world).is_empty() && any.get(&world, both).is_err());
     // A fragment that cannot be switched off is on.
     assert_eq!(certain.read(&world).iter().collect::<Vec<_>>(), [other]);
     world.set_enabled::<F>(both, true).unwrap();
@@ -526,7 +526,7 @@ fn a_role_is_part_of_what_is_asked_for() {
     )>::new(&world)
     .unwrap();
     for (at, entity) in all.into_iter().enumerate() {
-        let has = roles.peek(&world, entity).unwrap();
+        let has = roles.get(&world, entity).unwrap();
         let has = [has.0, has.1, has.2, has.3];
         assert!((0..4).all(|role| has[role] == (role == at)));
         let asked = [

@@ -129,10 +129,10 @@ fn few_chunks_are_shared_out_row_by_row_and_each_row_is_lent_once() {
 fn random_access_single_entity_count_first_and_iter() {
     let (mut world, [f, i, both]) = three();
     let mut query = Query::<(&mut F, Entity)>::new(&world).unwrap();
-    *query.get(&mut world, both).unwrap().0 += 1.0;
+    *query.get_mut(&mut world, both).unwrap().0 += 1.0;
     assert_eq!(world.get::<F>(both).unwrap(), &3.0);
     assert!(
-        matches!(query.get(&mut world, i), Err(WorldError::Missing { entity, .. }) if entity == i)
+        matches!(query.get_mut(&mut world, i), Err(WorldError::Missing { entity, .. }) if entity == i)
     );
     let mut run = query.on(&mut world);
     assert_eq!((run.count(), run.is_empty()), (2, false));
@@ -145,7 +145,7 @@ fn random_access_single_entity_count_first_and_iter() {
     drop(run);
     world.destroy(f).unwrap();
     assert!(matches!(
-        query.get(&mut world, f),
+        query.get_mut(&mut world, f),
         Err(WorldError::Entity(_))
     ));
     assert_eq!(query.on(&mut world).single().unwrap().1, both);
@@ -153,7 +153,7 @@ fn random_access_single_entity_count_first_and_iter() {
     assert!(query.on(&mut world).first().is_none());
     assert!(query.on(&mut world).is_empty());
     let mut read = Query::<&I, Without<F>>::new(&world).unwrap();
-    assert_eq!(read.peek(&world, i).unwrap(), &1);
+    assert_eq!(read.get(&world, i).unwrap(), &1);
 }
 
 /// By `next` alone; by `next`, and from the `taken`-th on by `fold`; what is left when all have been seen.

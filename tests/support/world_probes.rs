@@ -194,7 +194,7 @@ impl<P: Probe> Kept for KeptProbe<P> {
             }
             _ => {
                 for &entity in &model.given {
-                    if let Ok(item) = self.0.get(world, entity) {
+                    if let Ok(item) = self.0.get_mut(world, entity) {
                         seen.push(P::seen(item));
                     }
                 }

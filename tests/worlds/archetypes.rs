@@ -512,7 +512,7 @@ fn enableable_fragments_are_a_bit_an_entity_toggled_without_a_move_and_queries_h
     assert_eq!(world.query::<Entity, Without<u16>>().unwrap().count(), 67);
     assert_eq!(world.query::<Option<&u16>, ()>().unwrap().count(), 200);
     let mut query = Query::<&u16>::new(&world).unwrap();
-    assert!(query.peek(&world, ants[0]).is_err() && query.peek(&world, ants[1]).is_ok());
+    assert!(query.get(&world, ants[0]).is_err() && query.get(&world, ants[1]).is_ok());
     // Bits go with their entities: into holes, and to other archetypes.
     world.destroy(ants[4]).unwrap();
     world.add(ants[6], (1_u64,)).unwrap();

@@ -76,7 +76,7 @@ fn every_call_that_takes_a_stale_handle_names_the_entity_and_what_became_of_it()
         world.build(gone, (Asleep,)),
         world.release(gone),
         world.destroy(gone),
-        query.peek(&world, gone).map(drop),
+        query.get(&world, gone).map(drop),
     ];
     for (call, result) in errors.into_iter().enumerate() {
         let error = result.expect_err("a call takes a stale handle");

@@ -242,7 +242,7 @@ pub unsafe trait QueryData {
 /// No access for writing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not only read, and the world is only read here",
-    note = "who has `&mut World` lends to write by `World::query`, `Query::on`, `Query::get` or `Query::lookup_mut`"
+    note = "who has `&mut World` lends to write by `World::query`, `Query::on`, `Query::get_mut` or `Query::lookup_mut`"
 )]
 pub unsafe trait ReadOnly: QueryData {}
 

@@ -32,23 +32,23 @@ fn same(world: &World, handles: &[Entity]) -> bool {
             let wide = wide.map(core::ptr::from_ref::<Wide>).map(<*const _>::addr);
             (entity, byte.copied(), has, tag.is_some(), wide)
         };
-        let expected = much.peek(world, handle).map(tell).map_err(text);
+        let expected = much.get(world, handle).map(tell).map_err(text);
         let found = much.lookup(world).get(handle).map(tell).map_err(text);
         assert_eq!(found, expected);
-        let expected = number.peek(world, handle).copied().map_err(text);
+        let expected = number.get(world, handle).copied().map_err(text);
         let mut lookup = number.lookup(world);
         assert_eq!(lookup.get(handle).copied().map_err(text), expected);
         assert_eq!(lookup.get_mut(handle).copied().map_err(text), expected);
         told.push(expected);
         let tell = |(_, number): (&Tag, &u32)| *number;
-        let expected = tag.peek(world, handle).map(tell).map_err(text);
+        let expected = tag.get(world, handle).map(tell).map_err(text);
         let found = tag.lookup(world).get(handle).map(tell).map_err(text);
         assert_eq!(found, expected);
         type Common = (&'static str, u16, u32);
         let tell = |(text, half, number): (&&'static str, &u16, &u32)| -> Common {
             (text, *half, *number)
         };
-        let expected = common.peek(world, handle).map(tell).map_err(text);
+        let expected = common.get(world, handle).map(tell).map_err(text);
         let found = common.lookup(world).get(handle).map(tell).map_err(text);
         assert_eq!(found, expected);
     }
@@ -247,7 +247,7 @@ fn written<F: QueryFilter>(world: &mut World, handles: &[Entity]) -> bool {
     for (at, &handle) in handles.iter().chain(handles.iter().rev()).enumerate() {
         let _ = (changed(world, &mut numbers), changed(world, &mut longs));
         let _ = (changed(world, &mut last), changed(world, &mut lights));
-        let seen = query.get(world, handle).is_ok();
+        let seen = query.get_mut(world, handle).is_ok();
         let _ = (changed(world, &mut numbers), changed(world, &mut longs));
         let _ = (changed(world, &mut last), changed(world, &mut lights));
         let write = |(number, long, last, _, light): <Many as QueryData>::Item<'_>| {

@@ -172,7 +172,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// fn outlived(masses: QueryRun<&f32>) {
     ///     let again = masses.reborrow();
     ///     drop(masses);
-    ///     let _ = again.peek(Entity::PLACEHOLDER);
+    ///     let _ = again.get(Entity::PLACEHOLDER);
     /// }
     /// ```
     #[doc(alias = "as_readonly")]

@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(target_os = "linux")]
 use std::process::Command;
 use std::ptr::NonNull;
+#[cfg(feature = "world")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[cfg(target_os = "linux")]
@@ -390,7 +392,8 @@ fn small_worlds_side_by_side_live_on_what_earlier_ones_left_whatever_these_were(
     // Most of a large world is in runs, which lie elsewhere than single chunks.
     batch(&mut World::new(), 100_000);
     let commits = || {
-        let mut worlds = [World::new(), World::new()];
+        let ordered = Arc::new(Universe::ordered());
+        let mut worlds = [World::new(), World::of(&ordered).unwrap()];
         for world in &mut worlds {
             batch(world, 100);
             world.create((1_u8,)).unwrap();

@@ -138,14 +138,13 @@ impl Universe {
     /// As for [`new`](Self::new).
     #[must_use]
     pub fn ordered() -> Self {
-        let chunks = ChunkOptions::new().retain(RETAIN);
-        match Self::ordered_with(&IndexOptions::new(), &chunks) {
-            Ok(universe) => universe,
-            Err(error) => panic!("no address space for a universe: {error}"),
-        }
+        let mut universe = Self::new();
+        universe.ordered = true;
+        universe
     }
 
-    /// An [ordered](Self::ordered) universe whose index and allocator have these options.
+    /// An [ordered](Self::ordered) universe whose index and allocator have these options; as for [`with`](Self::with),
+    /// its memory is its own.
     ///
     /// # Errors
     /// What the system said, if it has no address space left.
@@ -162,7 +161,8 @@ impl Universe {
         forgotten.count() > 0
     }
 
-    /// A universe whose index and allocator have these options.
+    /// A universe whose index and allocator have these options. Its memory is fresh from the system, and goes back there
+    /// with it: [`new`](Self::new) and [`ordered`](Self::ordered) take over what another one left.
     ///
     /// It takes 1.2 GB of addresses, and 16 GiB for the chunks where the process may have as many: see
     /// [`SystemMemory`](crate::chunk::memory::SystemMemory). Memory is what is used of them.

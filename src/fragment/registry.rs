@@ -53,6 +53,11 @@ use crate::sync::roster::Roster;
 const CAPACITY: usize = if cfg!(loom) { 4 } else { 65_535 };
 /// Entries of each hash table: at most half of them are used.
 const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
+/// The first entries of a table, 8 KiB of memory: a key is looked for there before it is anywhere else, so that the
+/// registry of a universe with some hundred fragments takes two pages, and not a page for each of them.
+const NEAR: usize = if cfg!(loom) { 2 } else { 1 << 10 };
+/// How many of these a key is looked for in.
+const NEAR_STEPS: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// All fragments that a family of worlds knows, each with its number.
 ///
@@ -61,7 +66,7 @@ const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
 /// [`register_clone`](Self::register_clone), [`register_plain`](Self::register_plain) and the
 /// others of their kind. Of two threads that say the same of one fragment for the first time at one
 /// moment, one waits until the other has stored it. 65,535 fragments at most; memory only for those
-/// that there are.
+/// that there are, and four pages for the first thousand.
 ///
 /// A fragment stays as long as the registry, which is its universe's: none is ever taken out, nor is its number given
 /// again, whether or not an entity has it. So a script that is loaded again [finds](Self::find) under its name what it
@@ -238,12 +243,13 @@ impl FragmentRegistry {
     /// Where the fragment of a key stands in its table.
     #[inline]
     fn entry(&self, key: Key<'_>) -> Option<(usize, &FragmentInfo)> {
-        self.entry_from(key, first_entry(key))
+        self.entry_from(key, Way::of(key))
     }
 
     /// The same, from an entry on before which it does not stand.
-    fn entry_from(&self, key: Key<'_>, mut at: usize) -> Option<(usize, &FragmentInfo)> {
+    fn entry_from(&self, key: Key<'_>, mut way: Way) -> Option<(usize, &FragmentInfo)> {
         loop {
+            let at = way.entry();
             // Ordering: Acquire pairs with the Release in `enter`.
             let info = self.table(key).get(at).load(Ordering::Acquire);
             // SAFETY: null, or a fragment that lives as long as the registry.
@@ -251,7 +257,7 @@ impl FragmentRegistry {
             if key.is_of(info) {
                 return Some((at, info));
             }
-            at = (at + 1) % ENTRIES;
+            way = way.next();
         }
     }
 
@@ -260,26 +266,25 @@ impl FragmentRegistry {
         self.entry(key).map(|(_, info)| info)
     }
 
-    /// Inlined where it stands in the first entry, as nearly all do: there are twice as many entries
-    /// as fragments at most.
+    /// Inlined where it stands in the first entry, as nearly all do where fragments are some hundred.
     #[inline(always)]
     fn by_role(&self, role: TypeId) -> Option<&FragmentInfo> {
         let key = Key::Role(role);
-        let at = first_entry(key);
+        let way = Way::of(key);
         // Ordering: Acquire pairs with the Release in `enter`.
-        let info = self.roles.get(at).load(Ordering::Acquire);
+        let info = self.roles.get(way.entry()).load(Ordering::Acquire);
         // SAFETY: null, or a fragment that lives as long as the registry.
         let info = unsafe { info.as_ref() }?;
         if key.is_of(info) {
             return Some(info);
         }
-        self.by_role_from(role, (at + 1) % ENTRIES)
+        self.by_role_from(role, way.next())
     }
 
     #[cold]
     #[inline(never)]
-    fn by_role_from(&self, role: TypeId, at: usize) -> Option<&FragmentInfo> {
-        self.entry_from(Key::Role(role), at).map(|(_, info)| info)
+    fn by_role_from(&self, role: TypeId, way: Way) -> Option<&FragmentInfo> {
+        self.entry_from(Key::Role(role), way).map(|(_, info)| info)
     }
 
     /// The fragment of a draft that a type stands for: the one that is registered, or a new one.
@@ -331,10 +336,10 @@ impl FragmentRegistry {
     /// Enters a fragment under one of its keys; the one that stands there, which may be another: one that is called so
     /// too, or that of a thread that came first. The number of a fragment that is not entered stays unused.
     fn enter<'a>(&'a self, key: Key<'_>, new: &'a FragmentInfo) -> &'a FragmentInfo {
-        let mut at = first_entry(key);
+        let mut way = Way::of(key);
         loop {
             // Ordering: Release publishes the fragment to `entry`; Acquire to read the one that is there.
-            match self.table(key).get(at).compare_exchange(
+            match self.table(key).get(way.entry()).compare_exchange(
                 ptr::null_mut(),
                 ptr::from_ref(new).cast_mut(),
                 mutant::ordering("fragment_enter_relaxed", Ordering::AcqRel),
@@ -347,7 +352,7 @@ impl FragmentRegistry {
                     if key.is_of(there) {
                         return there;
                     }
-                    at = (at + 1) % ENTRIES;
+                    way = way.next();
                 }
             }
         }
@@ -385,9 +390,43 @@ fn new_identity() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// The entries that a key may stand in, in the order in which it is looked for: always the same ones.
+///
+/// Must hold: none is passed by that is empty, so that whoever finds one knows that the key is not there. From
+/// [`NEAR_STEPS`] on it comes past all that are not near, half of which are empty. (Of the near ones none may be: who
+/// came past them, too, would walk a long way.)
+#[derive(Clone, Copy)]
+struct Way {
+    hash: usize,
+    step: usize,
+}
+
+impl Way {
+    #[inline]
+    fn of(key: Key<'_>) -> Self {
+        let hash = hash_of(key);
+        Self { hash, step: 0 }
+    }
+
+    #[inline]
+    fn entry(self) -> usize {
+        let at = self.hash.wrapping_add(self.step);
+        match self.step < NEAR_STEPS {
+            true => at % NEAR,
+            false => NEAR + at % (ENTRIES - NEAR),
+        }
+    }
+
+    #[inline]
+    fn next(self) -> Self {
+        let step = self.step + 1;
+        Self { step, ..self }
+    }
+}
+
 /// Where the search for a type or a name begins.
 #[inline]
-fn first_entry(key: Key<'_>) -> usize {
+fn hash_of(key: Key<'_>) -> usize {
     /// A type's number is a hash already: take it as it comes.
     struct Bits(u64);
     impl Hasher for Bits {
@@ -414,7 +453,7 @@ fn first_entry(key: Key<'_>) -> usize {
             bits.0 ^= bits.0 >> 47;
         }
     }
-    bits.finish() as usize % ENTRIES
+    bits.finish() as usize
 }
 
 impl FragmentRegistry {

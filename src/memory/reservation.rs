@@ -240,21 +240,16 @@ impl Reservation {
     }
 }
 
-/// From so many bytes on it is said what limits there are.
-const MANY: usize = 64 << 20;
-
-/// What the system said, and of much to what: limits of addresses are unknown to most whose program meets one.
+/// What the system said, and to what: limits of addresses, and of mappings, are unknown to most whose program meets
+/// one.
 fn refused(bytes: usize, error: io::Error) -> io::Error {
-    if bytes < MANY {
-        return error;
-    }
     let limits = if cfg!(unix) {
-        " (a limit of the process, `ulimit -v`, `-d` or `-l`, or the system's of mappings?)"
+        " (a limit of the process, `ulimit -v`, `-d` or `-l`, or the system's of mappings, `vm.max_map_count`?)"
     } else {
         ""
     };
-    let mebibytes = bytes.div_ceil(1 << 20);
-    let what = format!("{mebibytes} MiB of addresses were refused: {error}{limits}");
+    let kibibytes = bytes.div_ceil(1 << 10);
+    let what = format!("{kibibytes} KiB of addresses were refused: {error}{limits}");
     io::Error::new(error.kind(), what)
 }
 

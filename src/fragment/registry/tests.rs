@@ -26,7 +26,8 @@ fn names_that_end_alike_begin_at_different_entries() {
         ("a", "/x/y/position"),
     ] {
         let names = (0..8_000).map(|n| format!("{prefix}{n}{suffix}"));
-        let mut entries: Vec<_> = names.map(|name| first_entry(Key::Name(&name))).collect();
+        let entries = names.map(|name| hash_of(Key::Name(&name)) % ENTRIES);
+        let mut entries: Vec<_> = entries.collect();
         entries.sort_unstable();
         entries.dedup();
         // By chance it would be some 7,760.
@@ -50,13 +51,45 @@ fn a_full_registry_finds_every_name_in_a_few_steps() {
         let key = Key::Name(&name);
         let (at, info) = registry.entry(key).expect("it is defined");
         assert_eq!(info.name(), name);
-        (at + ENTRIES - first_entry(key)) % ENTRIES
+        let mut way = Way::of(key);
+        while way.entry() != at {
+            way = way.next();
+        }
+        way.step
     });
-    // By chance it would be some 25.
+    // By chance it would be some 35.
     let longest = steps.max().unwrap();
     assert!(longest < 128, "{longest}");
     let refused = registry.register::<u8>().unwrap_err();
     assert!(refused.to_string().starts_with("u8 cannot"), "{refused}");
+}
+
+#[test]
+fn some_hundred_fragments_stand_in_two_pages_of_a_table() {
+    let registry = FragmentRegistry::new();
+    let layout = core::alloc::Layout::new::<u32>();
+    for number in 0..300 {
+        registry.define_plain(&format!("{number}"), layout).unwrap();
+    }
+    let entries = (0..300).map(|number| {
+        let name = format!("{number}");
+        registry.entry(Key::Name(&name)).expect("it is defined").0
+    });
+    // By chance all: one in three entries is taken in the end, and eight are looked at.
+    assert!(entries.filter(|&at| at >= NEAR).count() <= 3);
+}
+
+#[test]
+fn a_way_comes_past_every_entry_that_is_not_near() {
+    let mut seen = vec![false; ENTRIES];
+    let mut way = Way::of(Key::Name("position"));
+    for _ in 0..NEAR_STEPS + ENTRIES - NEAR {
+        seen[way.entry()] = true;
+        way = way.next();
+    }
+    let near = seen[..NEAR].iter().filter(|&&seen| seen).count();
+    assert_eq!(near, NEAR_STEPS);
+    assert!(seen[NEAR..].iter().all(|&seen| seen));
 }
 
 #[test]

@@ -395,8 +395,10 @@ fn fragments_of<'w>(
     let archetypes = worlds.iter().flat_map(|part| &part.archetypes);
     let meant = archetypes.filter(|(data, _)| is_meant(data));
     let mut fragments: Vec<&FragmentInfo> = meant.flat_map(|(_, infos)| infos).copied().collect();
-    fragments.sort_by_cached_key(|info| (Box::<str>::from(info.name()), info.kind(), info.id()));
+    // By number first: most stand there once for each archetype that has them.
+    fragments.sort_unstable_by_key(|info| info.id());
     fragments.dedup_by_key(|info| info.id());
+    fragments.sort_by(|a, b| (a.name(), a.kind()).cmp(&(b.name(), b.kind())));
     fragments
 }
 

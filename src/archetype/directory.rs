@@ -41,6 +41,11 @@ impl Owner {
         ((self.0 >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u16).wrapping_sub(1)
     }
 
+    /// Whether the chunk is no world's, and no recorder's.
+    pub(crate) fn is_nobodys(self) -> bool {
+        self.world() == NOBODY && self.private_of().is_none()
+    }
+
     /// The archetype's number in its world.
     #[inline(always)]
     pub(crate) fn archetype(self) -> u32 {

@@ -52,6 +52,8 @@ impl fmt::Display for FragmentId {
 pub type DropValues = unsafe fn(values: *mut u8, count: usize);
 /// Clones the value at `from`, of `size` bytes, to `to`, which holds none.
 pub type CloneValue = unsafe fn(from: *const u8, to: *mut u8, size: usize);
+/// Writes a value for whoever debugs, as its [`Debug`](fmt::Debug) does; of a value without a size any address will do.
+pub type DebugValue = unsafe fn(value: *const u8, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 /// Compares and hashes shared values.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no shared values"))]
@@ -64,6 +66,7 @@ pub(crate) struct SharedOps {
 #[derive(Debug, Default)]
 struct Extras {
     clone: OnceLock<CloneValue>,
+    debug: OnceLock<DebugValue>,
     #[cfg(not(loom))]
     fill: OnceLock<crate::fragment::FillValues>,
     /// Plain, and what is asked of the type.
@@ -103,6 +106,7 @@ pub(crate) struct FragmentDraft {
     pub(crate) role: Option<TypeId>,
     pub(crate) shared: Option<SharedOps>,
     pub(crate) clone: Option<CloneValue>,
+    pub(crate) debug: Option<DebugValue>,
     pub(crate) plain: Option<PlainValues>,
 }
 
@@ -174,6 +178,7 @@ impl FragmentDraft {
             role: Some(TypeId::of::<R>()),
             shared: None,
             clone: None,
+            debug: None,
             plain: None,
         }
     }
@@ -226,6 +231,9 @@ impl FragmentDraft {
         if let Some(clone) = self.clone {
             let _ = extras.clone.set(clone);
         }
+        if let Some(debug) = self.debug {
+            let _ = extras.debug.set(debug);
+        }
         if let Some(plain) = self.plain {
             let _ = extras.plain.set(plain.ops);
         }
@@ -252,6 +260,11 @@ unsafe fn drop_values<T>(values: *mut u8, count: usize) {
 unsafe fn clone_value<T: Clone>(from: *const u8, to: *mut u8, _size: usize) {
     // SAFETY: the caller passes a value of this type, and room for one.
     unsafe { address::<T>(to).write((*address::<T>(from.cast_mut())).clone()) };
+}
+
+unsafe fn debug_value<T: fmt::Debug>(value: *const u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // SAFETY: the caller passes a value of this type, which nobody writes meanwhile.
+    unsafe { &*address::<T>(value.cast_mut()) }.fmt(f)
 }
 
 /// Where a value is. Those without a size have no place in a chunk: any aligned address will do.
@@ -346,6 +359,13 @@ impl FragmentInfo {
     #[must_use]
     pub fn clone_value(&self) -> Option<CloneValue> {
         self.extras.clone.get().copied()
+    }
+
+    /// How a value is written for whoever debugs; `None` unless that was
+    /// [registered](crate::fragment::FragmentRegistry::register_debug).
+    #[must_use]
+    pub fn debug_value(&self) -> Option<DebugValue> {
+        self.extras.debug.get().copied()
     }
 
     /// How many clones of a value are made at once; `None` if it has no type, or cannot be cloned.
@@ -450,6 +470,11 @@ impl FragmentInfo {
             .extras
             .fill
             .set(crate::fragment::fill::fill_values::<T>);
+    }
+
+    /// Values, which are `T`s, are written by its `Debug` from now on, if nobody has said otherwise.
+    pub(crate) fn set_debug<T: fmt::Debug>(&self) {
+        let _ = self.extras.debug.set(debug_value::<T>);
     }
 
     pub(crate) fn set_plain<T: Plain>(&self) {

@@ -26,6 +26,8 @@ pub mod model;
 #[cfg(not(loom))]
 mod pile;
 mod plain;
+#[cfg(not(loom))]
+mod printed;
 mod registry;
 #[cfg(not(loom))]
 mod set;
@@ -48,7 +50,7 @@ pub use bundle::{Bundle, Joined, RowMoves, WithConstShared, WithPerChunk, WithSh
 #[cfg(not(loom))]
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
-pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
+pub use info::{CloneValue, DebugValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{
     ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,
 };
@@ -88,5 +90,7 @@ pub(crate) use lone::Lone;
 pub(crate) use pile::Pile;
 #[cfg(not(loom))]
 pub(crate) use plain::are_others;
+#[cfg(not(loom))]
+pub(crate) use printed::{OneLine, Printed, named_in_role};
 #[cfg(not(loom))]
 pub(crate) use state::{StateForm, StateValue};

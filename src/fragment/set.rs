@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::fragment::{FragmentId, FragmentSetIter};
+use crate::fragment::{FragmentId, FragmentRegistry, FragmentSetIter, named_in_role};
 
 /// Words that a set holds without a heap allocation.
 const INLINE: usize = 2;
@@ -114,6 +114,26 @@ impl FragmentSet {
         FragmentSetIter::new(self)
     }
 
+    /// The set by the names that a registry has for its fragments: `{Position, Owner (shared fragment)}`. Of those that it
+    /// does not know, and of another registry's, the numbers mean nothing there. O(fragments), when it is printed.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((2.5_f32,).shared("red"))?;
+    /// let set = world.composition(ant)?;
+    /// assert_eq!(format!("{set:?}"), "{#0, #1}");
+    /// assert_eq!(set.named(world.registry()).to_string(), "{f32, &str (shared fragment)}");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    pub fn named<'a>(&'a self, registry: &'a FragmentRegistry) -> impl fmt::Display + 'a {
+        Named {
+            set: self,
+            registry,
+        }
+    }
+
     /// Words that it has.
     #[inline]
     pub(super) fn words(&self) -> usize {
@@ -160,6 +180,26 @@ impl<'a> IntoIterator for &'a FragmentSet {
 
     fn into_iter(self) -> FragmentSetIter<'a> {
         self.iter()
+    }
+}
+
+/// A set by the names of its fragments.
+struct Named<'a> {
+    set: &'a FragmentSet,
+    registry: &'a FragmentRegistry,
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (at, id) in self.set.iter().enumerate() {
+            f.write_str(if at == 0 { "" } else { ", " })?;
+            match self.registry.get(id) {
+                Some(info) => named_in_role(info, f)?,
+                None => write!(f, "{id}")?,
+            }
+        }
+        f.write_str("}")
     }
 }
 

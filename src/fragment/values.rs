@@ -9,12 +9,16 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::fragment::{
-    ConstShared, Fragment, FragmentError, FragmentInfo, FragmentKind, PerChunk, Plain, Shared,
+    ConstShared, Fragment, FragmentError, FragmentInfo, FragmentKind, PerChunk, Plain, Printed,
+    Shared,
 };
 
 /// One or more values of a fragment, one behind the other, to read.
 ///
 /// Ask for them as their type, as another plain type of the same size, or as bytes: each is checked, O(1).
+///
+/// `{:?}` shows up to eight of them, if it was said how ([`register_debug`](crate::fragment::FragmentRegistry::register_debug));
+/// of plain data the first 16 bytes of each, else.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -145,7 +149,7 @@ pub struct ValuesMut<'w> {
 
 // SAFETY: lends values of a fragment, which are `Send`, as `&mut [T]` does.
 unsafe impl Send for ValuesMut<'_> {}
-// SAFETY: lends values only by value.
+// SAFETY: lends values to be written only by value; `&` of it reads them, which are `Sync`, for whoever debugs.
 unsafe impl Sync for ValuesMut<'_> {}
 
 impl<'w> ValuesMut<'w> {
@@ -288,6 +292,14 @@ fn check_any_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {
     })
 }
 
+/// Whether a plain fragment's values are `T`s, or can be seen as such.
+pub(super) fn check_seen_as<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
+    match info.is_plain() && is_type::<T>(info) {
+        true => Ok(()),
+        false => check_plain::<T>(info),
+    }
+}
+
 /// Whether a fragment's values can be seen as values of `T`.
 fn check_plain<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
     check_bytes(info)?;
@@ -316,14 +328,39 @@ fn check_plain<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
     Ok(())
 }
 
+impl Values<'_> {
+    /// The values, as whoever debugs sees them.
+    pub(crate) fn printed(&self) -> Printed<'_> {
+        // SAFETY: the contract of `new`.
+        unsafe { Printed::new(self.info, self.first, self.len) }
+    }
+}
+
 impl fmt::Debug for Values<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} × {}", self.len, self.info.name())
+        write_counted(self.printed(), f, self.info, self.len)
     }
 }
 
 impl fmt::Debug for ValuesMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} × {}", self.len, self.info.name())
+        // SAFETY: the contract of `new`; nobody writes them while this is borrowed.
+        let printed = unsafe { Printed::new(self.info, self.first, self.len) };
+        write_counted(printed, f, self.info, self.len)
     }
+}
+
+/// How many there are, of what, and the first of them.
+fn write_counted(
+    printed: Printed<'_>,
+    f: &mut fmt::Formatter<'_>,
+    info: &FragmentInfo,
+    len: usize,
+) -> fmt::Result {
+    write!(f, "{len} × {}", info.name())?;
+    if !printed.has_something_to_say() {
+        return Ok(());
+    }
+    f.write_str(": ")?;
+    fmt::Debug::fmt(&printed, f)
 }

@@ -109,6 +109,11 @@ impl Names {
         self.by_entity.len()
     }
 
+    /// What an entity is called, be it dead.
+    pub(super) fn of(&self, entity: Entity) -> Option<&str> {
+        self.by_entity.get(&entity).map(|called| &*called.name)
+    }
+
     /// Whether an entity has a name, be it dead.
     pub(crate) fn has(&self, entity: Entity) -> bool {
         self.by_entity.contains_key(&entity)
@@ -298,11 +303,7 @@ impl World {
     /// As for [`set_name`](Self::set_name).
     pub fn name(&self, entity: Entity) -> Result<Option<&str>, WorldError> {
         self.check_exists(entity)?;
-        Ok(self
-            .names
-            .by_entity
-            .get(&entity)
-            .map(|called| &*called.name))
+        Ok(self.names.of(entity))
     }
 
     /// The entity with this name; of several the one that has had it longest. O(1), and once for

@@ -1,12 +1,10 @@
 //! `EntityView`: one entity of a world, looked up once.
 
-use core::fmt;
-
-use crate::archetype::Row;
+use crate::archetype::{Row, read_bit};
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentKind, FragmentRole,
-    FragmentSet, SharedFragment, TakeBundle, Values, ValuesMut,
+    Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentRole, FragmentSet,
+    SharedFragment, TakeBundle, Values, ValuesMut,
 };
 use crate::world::{World, WorldError};
 
@@ -21,6 +19,7 @@ use crate::world::{World, WorldError};
 /// assert_eq!((view.get::<f32>()?, view.find::<u8>()), (&2.5, None));
 /// assert!(view.get::<u8>().is_err());
 /// println!("{view}"); // 0v1: f32, &str
+/// println!("{view:#}"); // and the values, a line for each
 /// # Ok::<(), WorldError>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -131,6 +130,49 @@ impl<'w> EntityView<'w> {
         self.world.is_enabled_dynamic(self.entity, id)
     }
 
+    /// Whether it has a fragment that can be switched, and is switched off.
+    pub(super) fn is_off(&self, id: FragmentId) -> bool {
+        let data = &self.world.archetypes[self.archetype as usize];
+        data.enabled_of(id).is_some_and(|bits| {
+            let array = data.chunks[self.row.chunk as usize].array(bits.offset);
+            // SAFETY: a row of the chunk.
+            !unsafe { read_bit(array, self.row.row) }
+        })
+    }
+
+    /// The version of what was changed last of a fragment in its chunk: by whoever wrote, or was lent to write, a value of
+    /// it there, of this entity or of another, or switched one, or put an entity there. `None` if it has none, as
+    /// [tags](crate::fragment::FragmentKind::Tag) that cannot be switched, and if the entity does not have it as a fragment
+    /// of its own. [`Schedule::ran_at`](crate::processor::Schedule::ran_at) says which processor had the version, if it was
+    /// one; [`World::version`] is the present one. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8, 'a'))?;
+    /// let _ = world.query::<&u8, ()>()?.count();
+    /// *world.get_mut::<u8>(ant)? = 2;
+    /// let ant = world.entity(ant)?;
+    /// assert_eq!(ant.change_version::<u8>(), Some(world.version()));
+    /// assert!(ant.change_version::<char>() < ant.change_version::<u8>());
+    /// assert_eq!(ant.change_version::<u64>(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn change_version<T: Fragment>(&self) -> Option<u64> {
+        self.change_version_dynamic(self.world.registry().of::<T>()?.id())
+    }
+
+    /// The same of a fragment that is known by its number: see [`change_version`](Self::change_version). O(1).
+    #[must_use]
+    pub fn change_version_dynamic(&self, id: FragmentId) -> Option<u64> {
+        let data = &self.world.archetypes[self.archetype as usize];
+        let version = data.version_of(id)?;
+        let chunk = &data.chunks[self.row.chunk as usize];
+        Some(self.world.moment(chunk.version(version as usize)))
+    }
+
     /// Its shared value.
     ///
     /// # Errors
@@ -183,30 +225,6 @@ impl<'w> EntityView<'w> {
     #[must_use]
     pub fn name(&self) -> Option<&'w str> {
         self.world.name(self.entity).ok()?
-    }
-}
-
-/// `12v3 "queen": Position, Asleep, Owner (shared fragment)`.
-impl fmt::Display for EntityView<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.entity)?;
-        if let Some(name) = self.name() {
-            write!(f, " {name:?}")?;
-        }
-        for (at, info) in self.fragments().enumerate() {
-            let lead = if at == 0 { ':' } else { ',' };
-            write!(f, "{lead} {}", info.name())?;
-            if !matches!(info.kind(), FragmentKind::Fragment | FragmentKind::Tag) {
-                write!(f, " ({})", info.kind())?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for EntityView<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
@@ -567,19 +585,6 @@ impl EntityViewMut<'_> {
         if let Err(error) = self.world.destroy(self.entity) {
             unreachable!("nobody else destroys it: {error}");
         }
-    }
-}
-
-/// As [`EntityView`].
-impl fmt::Display for EntityViewMut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.read(), f)
-    }
-}
-
-impl fmt::Debug for EntityViewMut<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 

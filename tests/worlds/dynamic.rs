@@ -408,6 +408,7 @@ fn a_definition_with_functions_is_dropped_and_cloned_by_them() {
         layout: Layout::new::<*mut Counted>(),
         drop: Some(drop_boxes),
         clone: Some(clone_box),
+        debug: None,
     };
     // SAFETY: the functions are those of a pointer to a box, whose content is `Send + Sync`.
     let id = unsafe { world.registry().define(definition) }.unwrap().id();

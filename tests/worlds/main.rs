@@ -30,6 +30,7 @@ mod looked_at;
 mod moves;
 mod names;
 mod plain;
+mod printed;
 mod refilled;
 mod refusals;
 mod remapped;

@@ -168,6 +168,7 @@ fn a_tag_that_has_a_drop_is_not_saved() {
         layout: core::alloc::Layout::new::<()>(),
         drop: Some(|_, _| {}),
         clone: None,
+        debug: None,
     };
     // SAFETY: its drop does nothing, of however many.
     let guard = unsafe { world.registry().define(definition) }.unwrap().id();

@@ -5,7 +5,8 @@ use core::ptr;
 use super::{Key, refuse_empty};
 use crate::fragment::info::{FragmentDraft, PlainValues, clone_bytes};
 use crate::fragment::{
-    CloneValue, DropValues, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, Plain,
+    CloneValue, DebugValue, DropValues, FragmentError, FragmentInfo, FragmentKind,
+    FragmentRegistry, Plain,
 };
 
 /// A fragment that is defined at run time, by a tool or a script.
@@ -20,6 +21,8 @@ pub struct FragmentDefinition<'a> {
     pub drop: Option<DropValues>,
     /// How a value is cloned, if it can be.
     pub clone: Option<CloneValue>,
+    /// How a value is written for whoever debugs, if that is known.
+    pub debug: Option<DebugValue>,
 }
 
 impl FragmentRegistry {
@@ -63,6 +66,7 @@ impl FragmentRegistry {
             layout,
             drop: None,
             clone: Some(clone_bytes),
+            debug: None,
         };
         self.define_as(definition, Some(PlainValues::ANY_BYTES))
     }
@@ -93,6 +97,7 @@ impl FragmentRegistry {
             layout: core::alloc::Layout::new::<T>(),
             drop: None,
             clone: Some(clone_bytes),
+            debug: None,
         };
         self.define_as(definition, Some(PlainValues::of::<T>()))
     }
@@ -105,7 +110,7 @@ impl FragmentRegistry {
     /// [`FragmentError::TooMany`].
     ///
     /// # Safety
-    /// The functions of the definition do what [`DropValues`] and [`CloneValue`] say, for values of the
+    /// The functions of the definition do what [`DropValues`], [`CloneValue`] and [`DebugValue`] say, for values of the
     /// layout, from any thread.
     pub unsafe fn define(
         &self,
@@ -140,6 +145,7 @@ impl FragmentRegistry {
             role: None,
             shared: None,
             clone: definition.clone,
+            debug: definition.debug,
             plain,
         })?;
         if ptr::eq(self.enter(Key::Name(new.name()), new), new) {

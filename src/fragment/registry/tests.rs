@@ -225,6 +225,7 @@ fn four_thousand_fragments_can_be_defined_and_found_by_name() {
             layout: core::alloc::Layout::new::<u32>(),
             drop: None,
             clone: None,
+            debug: None,
         };
         // SAFETY: no functions.
         let info = unsafe { registry.define(definition) }.unwrap();
@@ -239,6 +240,7 @@ fn four_thousand_fragments_can_be_defined_and_found_by_name() {
         layout: core::alloc::Layout::new::<u32>(),
         drop: None,
         clone: None,
+        debug: None,
     };
     // SAFETY: no functions.
     let error = unsafe { registry.define(taken) }.unwrap_err();

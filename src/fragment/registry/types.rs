@@ -1,5 +1,7 @@
 //! What a type is registered as, and what else is said of it.
 
+use core::fmt::Debug;
+
 use crate::fragment::info::FragmentDraft;
 use crate::fragment::{
     Fragment, FragmentError, FragmentInfo, FragmentRegistry, Plain, SharedFragment,
@@ -37,6 +39,75 @@ impl FragmentRegistry {
     pub fn register_clone<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register::<T>()?;
         info.set_clone::<T>();
+        Ok(info)
+    }
+
+    /// The fragment of a type whose values whoever debugs can see, by their [`Debug`]: in [`World::describe`], the lines of an
+    /// [`EntityView`](crate::world::EntityView), and what is [lent](crate::fragment::Values) of them. Any thread, at any
+    /// time, also when there are values already; the first formatter that is given stays. It costs nothing until
+    /// something is printed. In other roles: [`register_debug_chunk`](Self::register_debug_chunk),
+    /// [`register_debug_shared`](Self::register_debug_shared),
+    /// [`register_debug_const_shared`](Self::register_debug_const_shared); of a fragment that was defined at run time:
+    /// [`show_plain_as`](Self::show_plain_as), or [in its definition](crate::fragment::FragmentDefinition::debug).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Debug)]
+    /// struct Health { now: u32 }
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((Health { now: 7 },))?;
+    /// let health = world.registry().register_debug::<Health>()?.id();
+    /// assert!(format!("{:?}", world.get_dynamic(ant, health)?).ends_with("Health: Health { now: 7 }"));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// [`World::describe`]: crate::world::World::describe
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    #[doc(alias = "reflect")]
+    pub fn register_debug<T: Fragment + Debug>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register::<T>()?;
+        info.set_debug::<T>();
+        Ok(info)
+    }
+
+    /// The chunk fragment of a type whose values whoever debugs can see: see [`register_debug`](Self::register_debug).
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_debug_chunk<T: Fragment + Clone + Debug>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_chunk::<T>()?;
+        info.set_debug::<T>();
+        Ok(info)
+    }
+
+    /// The shared fragment of a type whose values whoever debugs can see: see [`register_debug`](Self::register_debug).
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_debug_shared<T: SharedFragment + Debug>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_shared::<T>()?;
+        info.set_debug::<T>();
+        Ok(info)
+    }
+
+    /// The const shared fragment of a type whose values whoever debugs can see: see
+    /// [`register_debug`](Self::register_debug).
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_debug_const_shared<T: SharedFragment + Debug>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_const_shared::<T>()?;
+        info.set_debug::<T>();
         Ok(info)
     }
 

@@ -458,6 +458,7 @@ fn fragments_defined_at_run_time_are_cloned_by_their_function() {
         layout: core::alloc::Layout::new::<u32>(),
         drop: None,
         clone: Some(clone),
+        debug: None,
     };
     // SAFETY: the function copies what is nothing but its bytes.
     let health = unsafe { world.registry().define(definition) }.unwrap().id();

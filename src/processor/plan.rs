@@ -85,6 +85,7 @@ impl Plan {
                 ran: 0,
                 idle: 0,
                 habit: Habit::default(),
+                versions: 0..0,
             });
             first += vertices.len();
         }

@@ -73,6 +73,39 @@ impl Schedule {
         }
     }
 
+    /// The processor whose turn had a version, when its phase ran last: so
+    /// [`change_version`](crate::world::EntityView::change_version) says who wrote a value last, or another one of the same
+    /// fragment in the same chunk. Each turn has a version of its own, or several, if it has the world to itself. O(parts
+    /// between flushes).
+    ///
+    /// `None` for what no processor has changed itself: who had the world between runs, what commands did when they were
+    /// flushed, whoever recorded them, and observers. Nor is anything known of runs before the last one, nor of the last
+    /// one once processors have been added or removed since, or the schedule was [detached](Self::detach). To have been
+    /// lent to be written is to be changed, here as everywhere.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let stone = world.create((10_i32,))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule
+    ///     .add(processor("fall", |mut all: QueryRun<&mut i32>| all.for_each(|height| *height -= 1)))
+    ///     .add(processor("look", |mut all: QueryRun<&i32>| assert_eq!(all.count(), 1)));
+    /// schedule.run(&mut world)?;
+    /// let changed = |world: &World| world.entity(stone).ok()?.change_version::<i32>();
+    /// assert_eq!(changed(&world).and_then(|version| schedule.ran_at(version)), Some("fall"));
+    /// *world.get_mut::<i32>(stone)? = 20;
+    /// assert_eq!(changed(&world).and_then(|version| schedule.ran_at(version)), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn ran_at(&self, version: u64) -> Option<&str> {
+        let mut segments = self.plan.as_ref()?.segments.iter();
+        let processor = segments.find_map(|segment| segment.ran_at(version))?;
+        Some(&self.entries[processor].name)
+    }
+
     /// What comes before the first processor.
     #[inline]
     fn begin(&mut self, world: &mut World, progress: &mut Progress) -> Outcome {
@@ -135,10 +168,12 @@ impl Schedule {
         }
         progress.ran += segment.ran;
         progress.idle += segment.idle;
-        let version = world.begin_versions(segment.vertices.len() as u32);
         if segment.exclusive {
             return self.run_exclusive(world, at, progress);
         }
+        let version = world.begin_versions(segment.vertices.len() as u32);
+        let first = world.moment(version);
+        segment.versions = first..first + segment.vertices.len() as u64;
         let stripes = (segment.commands && world.universe.is_ordered())
             .then(|| stripes(world, &mut self.crew, &self.entries, segment));
         let free = segment.wide && self.execution != Execution::Alone && fork_join::threads() > 1;
@@ -214,10 +249,13 @@ impl Schedule {
         flush(world, progress, &mut self.trace);
         // That too can have put another world in its place.
         self.look(world)?;
-        let Some(plan) = &self.plan else {
+        let Some(plan) = &mut self.plan else {
             return Ok(());
         };
-        let segment = &plan.segments[at];
+        // What the flush has changed has another version, and so has what the one after it will.
+        let first = world.next_moment();
+        let segment = &mut plan.segments[at];
+        segment.versions = 0..0;
         let (mut panicked, mut failed) = (None, false);
         for processor in segment.processors() {
             let member = self.crew[processor].get_mut();
@@ -252,6 +290,10 @@ impl Schedule {
                     failed = true;
                 }
             }
+        }
+        // Another world that it has put in the place of its own has versions of its own.
+        if let (Ok(true), Some(plan)) = (self.is_of(world), &mut self.plan) {
+            plan.segments[at].versions = first..world.next_moment();
         }
         if failed {
             return self.fail(world, at);

@@ -1,5 +1,7 @@
 //! `Segment`: processors between two moments at which the world is one thread's alone.
 
+use core::ops::Range;
+
 use crate::sync::graph::{Bag, Graph};
 use crate::sync::queue::Queue;
 
@@ -39,9 +41,26 @@ pub(super) struct Segment {
     pub(super) ran: usize,
     pub(super) idle: usize,
     pub(super) habit: Habit,
+    /// The versions that its vertices had when it ran last, one after the other; those of its processor, if it has the world
+    /// to itself.
+    pub(super) versions: Range<u64>,
 }
 
 impl Segment {
+    /// The processor that had a version when the segment ran last.
+    pub(super) fn ran_at(&self, version: u64) -> Option<usize> {
+        if !self.versions.contains(&version) {
+            return None;
+        }
+        let vertex = match self.exclusive {
+            true => 0,
+            false => (version - self.versions.start) as usize,
+        };
+        let processor = self.vertices.get(vertex).copied();
+        let processor = processor.filter(|&processor| processor != JOINT);
+        processor.map(|processor| processor as usize)
+    }
+
     /// Has these edges from now on, upwards and each once.
     pub(super) fn link(&mut self, edges: &[(u32, u32)]) {
         self.graph = Graph::new(self.vertices.len(), edges);

@@ -107,14 +107,21 @@ impl World {
         self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// The version of the first of so many processors that run now, and have one each.
+    /// The version of the first of so many processors that run now, and have one each, which nobody else has: that of
+    /// what was changed just before is passed by.
     pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
         self.keep_versions();
         // Ordering: Relaxed, as in `stamp`. Not a read-modify-write: the world is this call's alone.
-        let before = self.version.load(Ordering::Relaxed);
-        let after = before.wrapping_add(count);
+        let last = self.version.load(Ordering::Relaxed).wrapping_add(1);
+        let after = last.wrapping_add(count);
         self.version.store(after, Ordering::Relaxed);
-        before.wrapping_add(1)
+        last.wrapping_add(1)
+    }
+
+    /// Lets what is changed from now on have another version than what was changed before; which that is.
+    pub(crate) fn next_moment(&mut self) -> u64 {
+        let version = self.begin_versions(0);
+        self.moment(version)
     }
 }
 

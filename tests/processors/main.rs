@@ -6,6 +6,7 @@
 mod said;
 
 mod beside;
+mod blamed;
 mod conditions;
 mod existing;
 mod explained;

@@ -221,17 +221,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         wall.as_secs_f64() * 1e3 / f64::from(frames.max(1))
     );
     let (world, schedule) = simulation.parts_mut();
-    println!(
-        "{:10} {:>12} {:>12} {:>9} {:>7}",
-        "processor", "mean, us", "longest, us", "entities", "chunks"
-    );
     for (name, timing) in schedule.timings() {
-        let mean = timing.total.as_secs_f64() * 1e6 / timing.runs.max(1) as f64;
-        let longest = timing.longest.as_secs_f64() * 1e6;
-        println!(
-            "{name:10} {mean:>12.1} {longest:>12.1} {:>9} {:>7}",
-            timing.seen.entities, timing.seen.chunks
-        );
+        println!("{name:10} {timing}");
     }
     for (one, other) in [("wander", "hunt"), ("wander", "move"), ("starve", "breed")] {
         println!(

@@ -109,6 +109,7 @@ pub mod entity;
 mod exactly;
 #[cfg(all(feature = "world", not(loom)))]
 mod file_bytes;
+mod first_few;
 mod flaw;
 #[cfg(feature = "world")]
 pub mod fragment;

@@ -1,6 +1,9 @@
 //! What can go wrong with an id, as types.
 
+use core::fmt;
+
 use crate::entity::{Entity, Place};
+use crate::first_few::FirstFew;
 
 /// No id is left to give, or not as many as were asked for: every other slot is taken, retired, or kept by another
 /// thread; or the system has no memory for more slots, on Windows, where memory is asked for (elsewhere it comes or
@@ -94,7 +97,7 @@ impl EntityError {
 /// What became of each handle of a batch that was to be destroyed.
 ///
 /// `refused` is sorted by position, and takes no memory while every handle is live.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[must_use = "a batch may hold stale handles; the report says which"]
 pub struct DestroyReport {
     /// How many entities this call destroyed.
@@ -119,5 +122,16 @@ impl DestroyReport {
             Some(&(_, error)) => Err(error),
             None => Ok(self.destroyed),
         }
+    }
+}
+
+/// How many were destroyed, and of those that were refused the first five.
+impl fmt::Debug for DestroyReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { destroyed, refused } = self;
+        f.debug_struct("DestroyReport")
+            .field("destroyed", destroyed)
+            .field("refused", &FirstFew(refused))
+            .finish()
     }
 }

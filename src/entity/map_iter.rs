@@ -1,5 +1,6 @@
 //! `EntityMapIter`: the entities of a map, one after the other.
 
+use core::fmt;
 use core::iter::{Copied, Enumerate, Zip};
 use core::slice::Iter;
 
@@ -7,7 +8,7 @@ use crate::entity::Entity;
 
 /// Each entity of a map, as it was and as it is, in the order of the old indices, from
 /// [`EntityMap::iter`](crate::entity::EntityMap::iter). O(memory of the map) in all.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct EntityMapIter<'a> {
     /// The slot of the first of those that lie by slots.
@@ -65,3 +66,12 @@ impl Iterator for EntityMapIter<'_> {
 impl ExactSizeIterator for EntityMapIter<'_> {}
 
 impl core::iter::FusedIterator for EntityMapIter<'_> {}
+
+/// How many are to come, not which.
+impl fmt::Debug for EntityMapIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntityMapIter")
+            .field("len", &self.left)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,5 +1,7 @@
 //! `ObservedBatch`: the rows of one change, as an observer sees them.
 
+use core::fmt;
+
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, Values, ValuesMut};
 use crate::observer::Observed;
@@ -14,12 +16,22 @@ use crate::world::{Resources, World};
 ///
 /// It lends their fragments, not the rest of the world, which is in the middle of the change: what needs
 /// other entities is [recorded](crate::command::Commands::defer).
-#[derive(Debug)]
 pub struct ObservedBatch<'w> {
     world: &'w mut World,
     /// Rows that hold values; no two spans have one in common.
     spans: &'w [Span],
     change: Observed,
+}
+
+/// What has changed, and how many entities in how many ranges of rows, not which.
+impl fmt::Debug for ObservedBatch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObservedBatch")
+            .field("change", &self.change)
+            .field("entities", &self.len())
+            .field("ranges", &self.spans.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'w> ObservedBatch<'w> {

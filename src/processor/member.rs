@@ -1,5 +1,6 @@
 //! `Member`: a processor at work, as the executor sees it.
 
+use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
@@ -64,6 +65,36 @@ impl Timing {
         self.seen = seen;
         self.began = Some(began);
         self.thread = calling_thread();
+    }
+}
+
+/// One line; those of several stand one below the other, as a table.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let mut schedule = Schedule::new();
+/// schedule.add(processor("idle", || {})).set_measured(true);
+/// schedule.run(&mut world)?;
+/// for (name, timing) in schedule.timings() {
+///     println!("{name:10} {timing}");
+/// #   assert!(timing.to_string().starts_with("     1 runs, mean "), "{timing}");
+/// }
+/// # Ok::<(), ScheduleError>(())
+/// ```
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let mean = micros(self.total) / self.runs.max(1) as f64;
+        write!(
+            f,
+            "{:>6} runs, mean {mean:>9.1} us, longest {:>9.1} us; {:>8} entities in {:>5} chunks",
+            self.runs,
+            micros(self.longest),
+            self.seen.entities,
+            self.seen.chunks
+        )
     }
 }
 

@@ -1,5 +1,7 @@
 //! `ScheduleReport`: what a run of a schedule has done.
 
+use core::fmt;
+
 use crate::command::FlushReport;
 
 /// What a run has done.
@@ -21,6 +23,29 @@ impl ScheduleReport {
         self.ran += other.ran;
         self.idle += other.idle;
         self.flush.add(other.flush);
+    }
+}
+
+/// A line of who ran; then those of the flushes, if something was flushed.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let mut schedule = Schedule::new();
+/// schedule.add(processor("birth", |mut commands: Commands| _ = commands.create(('a',))));
+/// schedule.add(processor("fall", |all: QueryRun<&mut f32>| _ = all.count()).enabled(false));
+/// let report = schedule.run(&mut world)?.to_string();
+/// assert!(report.starts_with("1 ran, 1 passed by\n0 commands and 0 closures in 1 rounds: 1 entities created"));
+/// # Ok::<(), ScheduleError>(())
+/// ```
+impl fmt::Display for ScheduleReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ran, {} passed by", self.ran, self.idle)?;
+        match self.flush == FlushReport::default() {
+            true => Ok(()),
+            false => write!(f, "\n{}", self.flush),
+        }
     }
 }
 

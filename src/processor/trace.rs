@@ -1,5 +1,6 @@
 //! `Trace`: when what ran on which thread, for Perfetto or `chrome://tracing`.
 
+use core::fmt;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -11,7 +12,6 @@ use crate::processor::member::{Mode, calling_thread};
 use crate::processor::segment::Segment;
 
 /// When what ran on which thread: from [`Schedule::take_trace`].
-#[derive(Debug)]
 pub struct Trace {
     began: Instant,
     /// The names, each once, and where they are.
@@ -21,7 +21,7 @@ pub struct Trace {
 }
 
 /// Something that took time. 32 bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 struct Event {
     name: u32,
     /// 0 is the schedule's own thread, the others are those of the pool, from 1.
@@ -138,6 +138,16 @@ impl Trace {
             )?;
         }
         writeln!(to, "\n]}}")
+    }
+}
+
+/// How many runs and flushes it holds, and of how many processors, not which.
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace")
+            .field("len", &self.len())
+            .field("processors", &self.numbers.len())
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `Query`: requirements, and the archetypes that meet them.
 
+use core::any::type_name;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -143,7 +144,9 @@ fn find<D: QueryData, F: QueryFilter>(
 impl<D: QueryData, F: QueryFilter, R: QueryResources> core::fmt::Debug for Query<D, F, R> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Query")
-            .field("requirements", &self.requirements)
+            .field("lends", &format_args!("{}", type_name::<D>()))
+            .field("filter", &format_args!("{}", type_name::<F>()))
+            .field("resources", &format_args!("{}", type_name::<R>()))
             .field("matches", &self.matches.len())
             .finish_non_exhaustive()
     }

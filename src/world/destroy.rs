@@ -1,7 +1,10 @@
 //! Entities go: one by one, in slices, all of them.
 
+use core::fmt;
+
 use crate::archetype::{Ends, Row};
 use crate::entity::{DestroyReport, Entity, Place};
+use crate::first_few::FirstFew;
 use crate::panics::{Panicked, first, resume};
 use crate::sync::atomic::Ordering;
 use crate::world::watch::DESTROYED;
@@ -29,7 +32,7 @@ const AHEAD: usize = 32;
 /// # Panics of users' code
 /// Calls that take away or destroy go on when a `drop` panics, and panic when all is done. Calls for which users' code
 /// makes values (a closure, a `clone`) end with the first panic, whoever's it is. In both cases there is no report.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "a slice may hold stale handles; the report says which"]
 pub struct SliceReport {
@@ -55,6 +58,17 @@ impl SliceReport {
             Some((_, error)) => Err(error),
             None => Ok(self.done),
         }
+    }
+}
+
+/// How many were done, and of those that were refused the first five.
+impl fmt::Debug for SliceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { done, refused } = self;
+        f.debug_struct("SliceReport")
+            .field("done", done)
+            .field("refused", &FirstFew(refused))
+            .finish()
     }
 }
 

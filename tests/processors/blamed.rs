@@ -128,3 +128,30 @@ fn who_has_the_world_to_itself_is_blamed_for_all_that_it_does_and_no_more() {
         assert_eq!(changed_by::<u128>(&schedule, &world, new), Some("all"));
     }
 }
+
+#[test]
+fn timings_and_reports_are_shown_in_lines() {
+    let mut world = World::new();
+    for number in 0..3_u8 {
+        world.create((number,)).unwrap();
+    }
+    let mut schedule = Schedule::new();
+    schedule.add(writes::<u8>("write")).set_measured(true);
+    schedule.start_trace();
+    let report = schedule.run(&mut world).unwrap();
+    assert_eq!(report.to_string(), "1 ran, 0 passed by");
+    let (_, timing) = schedule.timings().next().unwrap();
+    let line = timing.to_string();
+    assert!(line.starts_with("     1 runs, mean "), "{line}");
+    assert!(
+        line.ends_with(";        3 entities in     1 chunks"),
+        "{line}"
+    );
+    schedule.run(&mut world).unwrap();
+    let trace = schedule.take_trace().unwrap();
+    let len = trace.len();
+    assert_eq!(
+        format!("{trace:?}"),
+        format!("Trace {{ len: {len}, processors: 1, .. }}")
+    );
+}

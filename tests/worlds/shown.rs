@@ -227,3 +227,47 @@ fn reports_are_shown_as_lines() {
     let text = world.compact(Budget::Unlimited).to_string();
     assert!(text.ends_with("KiB; nothing is left to do"), "{text}");
 }
+
+#[test]
+fn reports_and_queries_are_debugged_in_a_few_lines() {
+    let mut world = World::new();
+    let ants: Vec<Entity> = (0..20).map(|n: u8| world.create((n,)).unwrap()).collect();
+    let report = world.destroy_slice(&ants);
+    assert!(format!("{report:?}").len() < 60, "{report:?}");
+    let report = world.destroy_slice(&ants);
+    let shown = format!("{report:?}");
+    assert_eq!(shown.matches("Destroyed").count(), 5, "{shown}");
+    assert!(shown.contains("and 15 more]"), "{shown}");
+    let index = megachunk::EntityIndex::new();
+    let shown = format!("{:?}", index.destroy_slice(&ants));
+    assert_eq!(shown.matches("NeverCreated").count(), 5, "{shown}");
+    assert!(shown.starts_with("DestroyReport { destroyed: 0, refused: [(0, "));
+
+    let bee = world.create((1_u8,)).unwrap();
+    let mut commands = world.commands();
+    for _ in 0..9 {
+        commands.set_shared(bee, 'a').unwrap();
+    }
+    drop(commands);
+    let flushed = world.flush();
+    let shown = format!("{flushed:?}");
+    assert!(shown.starts_with("FlushReport { commands: 9, created: 0"));
+    assert!(shown.ends_with("unfinished: false }"), "{shown}");
+
+    let query = Query::<(&u8, &mut char), With<i64>>::new(&world).unwrap();
+    let shown = format!("{query:?}");
+    assert!(
+        shown.contains("lends: (&u8, &mut char), filter: "),
+        "{shown}"
+    );
+    let [number, letter] = [
+        world.registry().register::<u8>().unwrap().id(),
+        world.registry().register::<char>().unwrap().id(),
+    ];
+    let query = DynamicQuery::builder(&world).read(number).write(letter);
+    let shown = format!("{:?}", query.build().unwrap());
+    assert_eq!(
+        shown,
+        "DynamicQuery { reads: {u8}, writes: {char}, required: {u8, char}, matches: 0, .. }"
+    );
+}

@@ -4,11 +4,12 @@ use core::fmt;
 
 use crate::command::nesting::DEEPEST;
 use crate::entity::Entity;
+use crate::first_few::{FirstFew, SHOWN};
 use crate::panics::tell;
 use crate::world::WorldError;
 
 /// What a [flush](crate::world::World::flush) did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "commands for dead entities are dropped; the report says how many, and what was refused"]
 pub struct FlushReport {
@@ -119,8 +120,41 @@ impl FlushReport {
     }
 }
 
-/// So many of those that were refused are shown.
-const SHOWN: usize = 5;
+/// All counts; of those that were refused the first five.
+impl fmt::Debug for FlushReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            commands,
+            created,
+            destroyed,
+            moved,
+            updated,
+            closures,
+            dead,
+            refused,
+            carried,
+            by_chance,
+            open,
+            rounds,
+            unfinished,
+        } = self;
+        f.debug_struct("FlushReport")
+            .field("commands", commands)
+            .field("created", created)
+            .field("destroyed", destroyed)
+            .field("moved", moved)
+            .field("updated", updated)
+            .field("closures", closures)
+            .field("dead", dead)
+            .field("refused", &FirstFew(refused))
+            .field("carried", carried)
+            .field("by_chance", by_chance)
+            .field("open", open)
+            .field("rounds", rounds)
+            .field("unfinished", unfinished)
+            .finish()
+    }
+}
 
 /// A line of what was done; then, if there is such, one of what was not, one for each of the first that were refused, and
 /// one of what else is to be known.

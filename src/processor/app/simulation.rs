@@ -1,5 +1,6 @@
 //! `Simulation`: a world with its processors and its time.
 
+use core::fmt;
 use core::time::Duration;
 
 use crate::panics::{note, resume};
@@ -54,6 +55,32 @@ pub struct SimulationReport {
     pub dropped: Duration,
     /// What all ticks together have done.
     pub schedule: ScheduleReport,
+}
+
+/// A line of ticks, and of the time that was dropped; then what the schedule has done, if there were ticks.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use megachunk::prelude::*;
+///
+/// let mut simulation = Simulation::new(World::new(), Schedule::new());
+/// simulation.schedule_mut().add(processor("idle", || {}));
+/// let report = simulation.advance(Duration::from_millis(20))?;
+/// assert_eq!(report.to_string(), "1 ticks\n1 ran, 0 passed by");
+/// # Ok::<(), ScheduleError>(())
+/// ```
+impl fmt::Display for SimulationReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ticks", self.ticks)?;
+        if !self.dropped.is_zero() {
+            write!(f, ", {:?} dropped", self.dropped)?;
+        }
+        match self.ticks {
+            0 => Ok(()),
+            _ => write!(f, "\n{}", self.schedule),
+        }
+    }
 }
 
 impl Simulation {

@@ -1,9 +1,10 @@
 //! `DynamicQuery`: requirements that were put together at run time, and the archetypes that meet them.
 
+use core::fmt;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, Universe};
-use crate::fragment::{FragmentId, FragmentRegistry};
+use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::dynamic::builder::DynamicQueryBuilder;
 use crate::query::dynamic::resources::DynamicResources;
 use crate::query::dynamic::run::DynamicRun;
@@ -43,7 +44,6 @@ use crate::world::World;
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct DynamicQuery {
     universe: Arc<Universe>,
     requirements: Requirements,
@@ -96,6 +96,27 @@ pub(super) enum LendPlace {
     Shared(u32),
     /// The chunk's value at this offset.
     Chunk(u32),
+}
+
+/// What it lends and asks for, by names, and how many archetypes match, not which.
+impl fmt::Debug for DynamicQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let registry = self.universe.registry();
+        let lent = |write| -> FragmentSet {
+            let lends = self.lends.iter().filter(|lend| lend.write == write);
+            lends.map(|lend| lend.id).collect()
+        };
+        let (reads, writes) = (lent(false), lent(true));
+        f.debug_struct("DynamicQuery")
+            .field("reads", &format_args!("{}", reads.named(registry)))
+            .field("writes", &format_args!("{}", writes.named(registry)))
+            .field(
+                "required",
+                &format_args!("{}", self.requirements.required().named(registry)),
+            )
+            .field("matches", &self.matches.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl DynamicQuery {

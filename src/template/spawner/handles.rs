@@ -1,5 +1,6 @@
 //! `Spawned`: the entities of a spawn.
 
+use core::fmt;
 use core::slice::Iter;
 
 use crate::entity::Entity;
@@ -170,7 +171,7 @@ impl<'a> IntoIterator for &'a Spawned {
 }
 
 /// The handles of a spawn, entry by entry, from [`Spawned::iter`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct SpawnedIter<'a> {
     /// Entries, and runs of the last one, that are to come.
@@ -207,6 +208,15 @@ impl Iterator for SpawnedIter<'_> {
 impl ExactSizeIterator for SpawnedIter<'_> {}
 
 impl core::iter::FusedIterator for SpawnedIter<'_> {}
+
+/// How many are to come, not which.
+impl fmt::Debug for SpawnedIter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpawnedIter")
+            .field("len", &self.left)
+            .finish_non_exhaustive()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -25,6 +25,7 @@
 //! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
 //! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`] |
 //! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`Schedule::solve`], [`Execution`] |
+//! | [15. When something is wrong](#15-when-something-is-wrong) | [`World::describe`], [`World::entity`], [`EntityView::change_version`](crate::world::EntityView::change_version), [`Schedule::ran_at`], [`FragmentRegistry::register_debug`], [`Schedule::explain_match`], [`World::check`], [`World::stats`] |
 
 use crate::fragment::FragmentRegistry;
 use crate::prelude::*;

@@ -124,7 +124,7 @@ impl FragmentSet {
     /// let ant = world.create((2.5_f32,).shared("red"))?;
     /// let set = world.composition(ant)?;
     /// assert_eq!(format!("{set:?}"), "{#0, #1}");
-    /// assert_eq!(set.named(world.registry()).to_string(), "{f32, &str (shared fragment)}");
+    /// assert_eq!(set.named(world.registry()).to_string(), "{&str (shared fragment), f32}");
     /// # Ok::<(), WorldError>(())
     /// ```
     pub fn named<'a>(&'a self, registry: &'a FragmentRegistry) -> impl fmt::Display + 'a {

@@ -34,7 +34,7 @@ impl ScheduleReport {
 /// let mut world = World::new();
 /// let mut schedule = Schedule::new();
 /// schedule.add(processor("birth", |mut commands: Commands| _ = commands.create(('a',))));
-/// schedule.add(processor("fall", |all: QueryRun<&mut f32>| _ = all.count()).enabled(false));
+/// schedule.add(processor("fall", |mut all: QueryRun<&mut f32>| _ = all.count()).enabled(false));
 /// let report = schedule.run(&mut world)?.to_string();
 /// assert!(report.starts_with("1 ran, 1 passed by\n0 commands and 0 closures in 1 rounds: 1 entities created"));
 /// # Ok::<(), ScheduleError>(())

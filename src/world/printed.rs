@@ -22,8 +22,8 @@ use crate::world::{EntityView, EntityViewMut};
 ///     format!("{ant:#}"),
 ///     format!("{}
 ///   f32: 2.5
-///   alloc::string::String: (24 bytes)
-///   &str (shared fragment): \"red\"", ant.id()),
+///   &str (shared fragment): \"red\"
+///   alloc::string::String: (24 bytes)", ant.id()),
 /// );
 /// # Ok::<(), WorldError>(())
 /// ```

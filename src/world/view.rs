@@ -295,7 +295,7 @@ impl EntityViewMut<'_> {
     /// }
     /// assert_eq!((view.find::<char>(), view.name()), (Some(&'a'), Some("worker")));
     /// assert!(!view.is_enabled::<u8>()?);
-    /// assert!(view.to_string().ends_with(r#" "worker": u8, char"#));
+    /// assert!(view.to_string().ends_with(r#" "worker": u8 (off), char"#));
     /// # Ok::<(), WorldError>(())
     /// ```
     #[must_use]

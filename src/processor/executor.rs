@@ -21,6 +21,7 @@ use crate::command::Stripes;
 use crate::processor::member::{Member, Mode};
 use crate::processor::runner::{Failure, Refusal};
 use crate::processor::segment::{JOINT, Segment};
+use crate::processor::watch::Watch;
 use crate::processor::{Turn, span};
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -66,14 +67,40 @@ pub(super) struct Scene<'r> {
 }
 
 impl Scene<'_> {
-    /// Runs one after the other.
+    /// Runs one after the other. If who is shown the world panics, no other begins, and the panic goes on.
     ///
     /// # Safety
     /// The crew is prepared for this world, and the world is this call's alone.
-    pub(super) unsafe fn run_alone(&self) {
+    pub(super) unsafe fn run_alone<W: Watch>(&self, watch: &mut W) {
         for vertex in 0..self.segment.vertices.len() as u32 {
+            // Ordering: Relaxed, here and below: one thread.
+            let before = match W::WATCHES {
+                true => self.passed_by.load(Ordering::Relaxed),
+                false => 0,
+            };
             // SAFETY: one thread, in order.
             unsafe { self.run(vertex) };
+            if W::WATCHES && self.passed_by.load(Ordering::Relaxed) == before {
+                self.show(vertex, watch);
+            }
+        }
+    }
+
+    /// Shows the world as it is behind a processor that has run.
+    #[cold]
+    fn show(&self, vertex: u32, watch: &mut impl Watch) {
+        let processor = self.segment.vertices[vertex as usize];
+        // Ordering: Relaxed: one thread.
+        if processor == JOINT || self.failed.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        // SAFETY: nobody else has a vertex while all run on one thread.
+        let member = self.crew[processor as usize].0.with(|member| unsafe {
+            let Member { mode, name, .. } = &*member;
+            (*mode != Mode::Idle).then_some(&**name)
+        });
+        if let Some(name) = member {
+            watch.ran(self.world, name);
         }
     }
 

@@ -46,6 +46,7 @@ mod span;
 mod subscriptions;
 mod trace;
 pub mod translator;
+mod watch;
 
 use crate::command::Turn;
 pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};

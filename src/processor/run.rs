@@ -12,6 +12,7 @@ use crate::processor::plan::Plan;
 use crate::processor::report::Progress;
 use crate::processor::runner::{Failure, Refusal, panic_by_name};
 use crate::processor::segment::Segment;
+use crate::processor::watch::{Unwatched, Watch};
 use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, Trace, span};
 use crate::query::QueryError;
 use crate::signal;
@@ -37,20 +38,35 @@ impl Schedule {
     /// with its name and, if it is text, what it panicked with. If users' code panics in a flush, or the `drop` of a
     /// signal's payload: with what it panicked with.
     pub fn run(&mut self, world: &mut World) -> Result<ScheduleReport, ScheduleError> {
+        self.run_all(world, &mut Unwatched)
+    }
+
+    /// Runs all phases once, and shows the world to somebody each time that it has changed.
+    #[inline]
+    pub(super) fn run_all(
+        &mut self,
+        world: &mut World,
+        watch: &mut impl Watch,
+    ) -> Result<ScheduleReport, ScheduleError> {
         let mut progress = Progress::default();
-        match self.run_all(world, &mut progress) {
+        match self.run_phases(world, &mut progress, watch) {
             Ok(()) => Ok(progress.report()),
             Err(error) => Err(*error),
         }
     }
 
-    fn run_all(&mut self, world: &mut World, progress: &mut Progress) -> Outcome {
-        self.begin(world, progress)?;
+    fn run_phases(
+        &mut self,
+        world: &mut World,
+        progress: &mut Progress,
+        watch: &mut impl Watch,
+    ) -> Outcome {
+        self.begin(world, progress, watch)?;
         if !span::is_heard() {
-            return self.run_segments(world, Phase::PrePhysics, Phase::FrameEnd, progress);
+            return self.run_segments(world, Phase::PrePhysics, Phase::FrameEnd, progress, watch);
         }
         let mut phases = Phase::ALL.into_iter();
-        phases.try_for_each(|phase| self.go_through(world, phase, progress))
+        phases.try_for_each(|phase| self.go_through(world, phase, progress, watch))
     }
 
     /// Runs one phase once: for hosts whose frame has more to do between phases.
@@ -66,8 +82,9 @@ impl Schedule {
         phase: Phase,
     ) -> Result<ScheduleReport, ScheduleError> {
         let mut progress = Progress::default();
-        let begun = self.begin(world, &mut progress);
-        match begun.and_then(|()| self.go_through(world, phase, &mut progress)) {
+        let watch = &mut Unwatched;
+        let begun = self.begin(world, &mut progress, watch);
+        match begun.and_then(|()| self.go_through(world, phase, &mut progress, watch)) {
             Ok(()) => Ok(progress.report()),
             Err(error) => Err(*error),
         }
@@ -108,24 +125,36 @@ impl Schedule {
 
     /// What comes before the first processor.
     #[inline]
-    fn begin(&mut self, world: &mut World, progress: &mut Progress) -> Outcome {
+    fn begin(
+        &mut self,
+        world: &mut World,
+        progress: &mut Progress,
+        watch: &mut impl Watch,
+    ) -> Outcome {
         self.solve_if_new(world)?;
         // Commands and signals come by the ranks of those who left them, which mean nothing in another run: what
         // is left from before comes first.
         flush(world, progress, &mut self.trace);
         // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
         collect_signals(world);
+        watch.flushed(world);
         Ok(())
     }
 
     /// Runs a phase, if something runs in it, in a span of its own.
-    fn go_through(&mut self, world: &mut World, phase: Phase, progress: &mut Progress) -> Outcome {
+    fn go_through(
+        &mut self,
+        world: &mut World,
+        phase: Phase,
+        progress: &mut Progress,
+        watch: &mut impl Watch,
+    ) -> Outcome {
         let segments = self.segments(phase, phase);
         if segments.is_empty() {
             return Ok(());
         }
         span::phase(phase.name(), || {
-            self.run_segments(world, phase, phase, progress)
+            self.run_segments(world, phase, phase, progress, watch)
         })
     }
 
@@ -143,16 +172,23 @@ impl Schedule {
         first: Phase,
         last: Phase,
         progress: &mut Progress,
+        watch: &mut impl Watch,
     ) -> Outcome {
         for at in self.segments(first, last) {
             self.look(world)?;
-            self.run_segment(world, at, progress)?;
+            self.run_segment(world, at, progress, watch)?;
         }
         Ok(())
     }
 
     #[inline]
-    fn run_segment(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
+    fn run_segment<W: Watch>(
+        &mut self,
+        world: &mut World,
+        at: usize,
+        progress: &mut Progress,
+        watch: &mut W,
+    ) -> Outcome {
         let Some(plan) = &mut self.plan else {
             return Ok(());
         };
@@ -169,14 +205,15 @@ impl Schedule {
         progress.ran += segment.ran;
         progress.idle += segment.idle;
         if segment.exclusive {
-            return self.run_exclusive(world, at, progress);
+            return self.run_exclusive(world, at, progress, watch);
         }
         let version = world.begin_versions(segment.vertices.len() as u32);
         let first = world.moment(version);
         segment.versions = first..first + segment.vertices.len() as u64;
         let stripes = (segment.commands && world.universe.is_ordered())
             .then(|| stripes(world, &mut self.crew, &self.entries, segment));
-        let free = segment.wide && self.execution != Execution::Alone && fork_join::threads() > 1;
+        let may = !W::WATCHES && self.execution != Execution::Alone;
+        let free = segment.wide && may && fork_join::threads() > 1;
         let tried = free && self.execution == Execution::Auto;
         let beside = free && (!tried || segment.habit.choose(&mut progress.trial));
         if beside {
@@ -202,7 +239,7 @@ impl Schedule {
             if beside {
                 scene.run_beside();
             } else {
-                scene.run_alone();
+                scene.run_alone(watch);
             }
         }
         // Ordering: Relaxed: all threads are done.
@@ -218,6 +255,9 @@ impl Schedule {
         }
         let flush_follows = segment.flush;
         self.finish_segment(world, at, flush_follows, progress);
+        if flush_follows {
+            watch.flushed(world);
+        }
         Ok(())
     }
 
@@ -244,9 +284,16 @@ impl Schedule {
     }
 
     /// Runs a segment's only processor with the world to itself.
-    fn run_exclusive(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
+    fn run_exclusive(
+        &mut self,
+        world: &mut World,
+        at: usize,
+        progress: &mut Progress,
+        watch: &mut impl Watch,
+    ) -> Outcome {
         // What was recorded before, it is to see.
         flush(world, progress, &mut self.trace);
+        watch.flushed(world);
         // That too can have put another world in its place.
         self.look(world)?;
         let Some(plan) = &mut self.plan else {
@@ -256,7 +303,7 @@ impl Schedule {
         let first = world.next_moment();
         let segment = &mut plan.segments[at];
         segment.versions = 0..0;
-        let (mut panicked, mut failed) = (None, false);
+        let (mut panicked, mut failed, mut ran) = (None, false, None);
         for processor in segment.processors() {
             let member = self.crew[processor].get_mut();
             if member.mode == Mode::Idle {
@@ -277,7 +324,7 @@ impl Schedule {
                     member.failure = Some(Failure::Panicked(panicked.take()));
                     failed = true;
                 }
-                Ok(true) => {}
+                Ok(true) => ran = Some(processor),
                 Ok(false) => {
                     member.timing.began = None;
                     progress.pass_by(1);
@@ -298,9 +345,13 @@ impl Schedule {
         if failed {
             return self.fail(world, at);
         }
+        if let Some(processor) = ran {
+            watch.ran(world, &self.entries[processor].name);
+        }
         self.finish_segment(world, at, true, progress);
         // As after a flush; what it has sent, and what a schedule has that it ran.
         collect_signals(world);
+        watch.flushed(world);
         Ok(())
     }
 

@@ -21,3 +21,4 @@ mod paused;
 mod runs;
 mod sequence;
 mod ticks;
+mod watched;

@@ -257,8 +257,51 @@ impl Simulation {
         Ok(self.last.clone())
     }
 
-    /// The same; what was done is in `last`.
+    /// The same, with `after` called behind each processor and each flush, as [`Schedule::run_watched`] does: to find the
+    /// processor which makes two simulations part.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut simulation = Simulation::new(World::new(), Schedule::new());
+    /// simulation.schedule_mut().add(processor("age", || {}));
+    /// let mut steps = Vec::new();
+    /// simulation.advance_watched(Duration::from_millis(20), |world, name| {
+    ///     steps.push((name.to_owned(), world.state_hash().expect("there is nothing that cannot be hashed")));
+    /// })?;
+    /// let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
+    /// assert_eq!(names, ["flush", "age", "flush after age"]);
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`advance`](Self::advance).
+    ///
+    /// # Panics
+    /// As for [`Schedule::run_watched`].
+    pub fn advance_watched(
+        &mut self,
+        elapsed: Duration,
+        mut after: impl FnMut(&World, &str),
+    ) -> Result<SimulationReport, ScheduleError> {
+        self.advance_by(elapsed, |schedule, world| {
+            schedule.run_watched(world, &mut after)
+        })?;
+        Ok(self.last.clone())
+    }
+
+    /// What was done is in `last`.
     pub(super) fn advance_noting(&mut self, elapsed: Duration) -> Result<(), ScheduleError> {
+        self.advance_by(elapsed, Schedule::run)
+    }
+
+    fn advance_by(
+        &mut self,
+        elapsed: Duration,
+        mut run: impl FnMut(&mut Schedule, &mut World) -> Result<ScheduleReport, ScheduleError>,
+    ) -> Result<(), ScheduleError> {
         let due = self.clock.pass(elapsed);
         self.last = SimulationReport {
             dropped: due.dropped,
@@ -281,7 +324,8 @@ impl Simulation {
             note(&mut panicked, || self.world.advance_time(due.step));
             resume(panicked);
             solved?;
-            self.last.schedule.add(self.schedule.run(&mut self.world)?);
+            let report = run(&mut self.schedule, &mut self.world)?;
+            self.last.schedule.add(report);
             self.last.ticks += 1;
         }
         Ok(())

@@ -69,7 +69,8 @@
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and what is counted:
 //!   [`WorldStats`](world::WorldStats), [`ArchetypeStats`](world::ArchetypeStats),
 //!   [`ChunkRows`](world::ChunkRows), [`ChunkStats`](chunk::ChunkStats), [`CompactReport`](world::CompactReport),
-//!   [`Pending`](world::Pending), [`SnapshotSummary`](world::SnapshotSummary).
+//!   [`Pending`](world::Pending), [`SnapshotSummary`](world::SnapshotSummary), and of
+//!   [`StateHashes`](world::StateHashes).
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
 //! * `inventory`: `register_processor!`, for processors that register themselves where they are written.
 //! * `config`: entity configs as TOML files: [`template`].

@@ -61,8 +61,9 @@ pub use pending::Pending;
 pub use prototype::Prototype;
 pub use resources::Resources;
 pub use snapshot::{
-    ChangedLayout, FragmentSummary, LoadOptions, MissingFragment, SnapshotError, SnapshotOptions,
-    SnapshotSummary, Unsaved,
+    ChangedLayout, Difference, DifferingPart, FragmentSummary, LoadOptions, MissingFragment,
+    SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary, StateFragment, StateHashes,
+    StatePart, Unsaved,
 };
 pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;

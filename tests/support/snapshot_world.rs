@@ -2,6 +2,7 @@
 //! taken for one: for the tests, the proptests and the fuzz target.
 
 use core::alloc::Layout;
+use core::ops::ControlFlow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use megachunk::entity::EntityMap;
 use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
-use megachunk::world::{SnapshotError, SnapshotOptions, SnapshotSummary};
+use megachunk::world::{SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary};
 
 /// Two floats without padding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -249,6 +250,7 @@ fn fill_besides(world: &mut World, all: &[Entity]) {
 /// Takes bytes for a snapshot. If they are one, the worlds are whole: they can be saved, loaded, changed and
 /// emptied, and their state survives.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
+    check_state(bytes);
     // Whoever looks first is told of all that is loaded, and of no more.
     let summary = SnapshotSummary::of(bytes);
     let mut worlds = match World::worlds_from_snapshot(bytes, universe(), &LoadOptions::new()) {
@@ -281,6 +283,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
     }
     check_remapped(bytes, &worlds)?;
     check_skipped(bytes, &summary, worlds.iter().map(World::count).sum());
+    let state = SnapshotState::of(bytes).expect("it was loaded");
+    for (at, world) in worlds.iter().enumerate() {
+        let hashes = world.state_hashes(&SnapshotOptions::new());
+        assert_eq!(Some(hashes.unwrap()), state.state_hashes(at));
+    }
     for (world, copy) in worlds.iter().zip(&copies) {
         assert_eq!(besides(world, |e| e), besides(copy, |e| e));
     }
@@ -312,6 +319,19 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         assert_eq!(world.universe().count(), 0);
     }
     Ok(())
+}
+
+/// Takes what may be a snapshot as it is, without the types: if it is one, its worlds differ from themselves in nothing.
+fn check_state(bytes: &[u8]) {
+    let Ok(state) = SnapshotState::of(bytes) else {
+        return;
+    };
+    for world in 0..state.worlds() {
+        let hashes = state.state_hashes(world).unwrap();
+        assert!(hashes.iter().len() > 0);
+    }
+    let told = state.differences(&state, |_, _| ControlFlow::Continue(()));
+    assert_eq!(told, 0);
 }
 
 /// Whether the same fragments of a file can be switched off here as where it was saved.

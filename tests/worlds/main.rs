@@ -17,6 +17,7 @@ mod chunk_fragments;
 mod clones;
 mod compacted;
 mod determinism;
+mod differing;
 mod dynamic;
 mod dynamic_slices;
 mod evolved;

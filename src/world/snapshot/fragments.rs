@@ -95,11 +95,11 @@ impl SavedFragment {
 pub(super) fn read_fragments(
     reader: &mut Reader<'_>,
     has_shapes: bool,
-    whole: Option<(&FragmentRegistry, &LoadOptions)>,
+    registered: Option<(&FragmentRegistry, &LoadOptions)>,
 ) -> Result<Vec<SavedFragment>, SnapshotError> {
     let mut fragments: Vec<SavedFragment> = Vec::new();
     let mut known = Known::new();
-    for info in whole.iter().flat_map(|(registry, _)| registry.iter()) {
+    for info in registered.iter().flat_map(|(registry, _)| registry.iter()) {
         known
             .entry((info.name(), info.kind()))
             .or_default()
@@ -114,7 +114,7 @@ pub(super) fn read_fragments(
         return Err(too_many);
     }
     for _ in 0..count {
-        let known = whole.map(|(_, options)| (&known, options));
+        let known = registered.map(|(_, options)| (&known, options));
         let fragment = match read_fragment(reader, has_shapes, known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { fragments, .. }) => {

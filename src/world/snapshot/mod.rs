@@ -3,13 +3,17 @@
 //! [`World::state_hash`](crate::world::World::state_hash) says whether two worlds are in the same state;
 //! [`World::save`](crate::world::World::save) and [`World::load`](crate::world::World::load) carry it
 //! from one run of a program to the next; [`World::load_remapped`](crate::world::World::load_remapped) brings
-//! it to where others live, with new ids; [`SnapshotSummary`] says what a file holds before. All want fragments whose
+//! it to where others live, with new ids; [`SnapshotSummary`] says what a file holds before. Where two states differ say
+//! [`StateHashes`], [`World::differences`](crate::world::World::differences) and, of files, [`SnapshotState`]. All want fragments whose
 //! values are nothing but their bytes ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
 
 mod besides;
 mod checksum;
 mod chunk_form;
+mod content;
 mod demand;
+mod difference;
+mod differences;
 mod error;
 mod file;
 mod format;
@@ -21,14 +25,19 @@ mod read;
 mod remap;
 mod save;
 mod saved_worlds;
+mod snapshot_state;
 mod state;
+mod state_hashes;
 mod summary;
 mod unnamed;
 mod unsaved;
 mod write;
 
+pub use difference::{Difference, StateFragment};
 pub use error::{ChangedLayout, MissingFragment, SnapshotError};
 pub use load_options::LoadOptions;
 pub use options::SnapshotOptions;
+pub use snapshot_state::SnapshotState;
+pub use state_hashes::{DifferingPart, StateHashes, StatePart};
 pub use summary::{FragmentSummary, SnapshotSummary};
 pub use unsaved::Unsaved;

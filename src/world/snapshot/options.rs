@@ -1,9 +1,10 @@
 //! `SnapshotOptions`: which fragments and resources belong to the state of a world, and whether a file says who is dead.
 
 use core::any::TypeId;
+use std::collections::HashSet;
 
 use crate::archetype::Archetype;
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, FragmentSet};
 use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 
@@ -128,6 +129,18 @@ impl SnapshotOptions {
 
     pub(super) fn skips_dead(&self) -> bool {
         self.skip_dead
+    }
+
+    /// The same for a world of another registry: there the fragments are skipped that have the names and roles of those
+    /// that are skipped here. O(fragments).
+    pub(super) fn translated(&self, here: &FragmentRegistry, there: &FragmentRegistry) -> Self {
+        let skipped = here.iter().filter(|info| self.skipped.contains(info.id()));
+        let skipped: HashSet<_> = skipped.map(key).collect();
+        let same = there.iter().filter(|info| skipped.contains(&key(info)));
+        Self {
+            skipped: same.map(FragmentInfo::id).collect(),
+            ..self.clone()
+        }
     }
 
     /// The fragments of an archetype that belong to the state, by name and role.

@@ -95,7 +95,8 @@ impl<'f> Saved<'f> {
     ) -> Result<Self, SnapshotError> {
         let header = Header::read(file, file.len() as u64)?;
         let directory = &file[header.directory as usize..];
-        let mut saved = Self::of_directory(header, directory, Some((file, registry, options)))?;
+        let known = Some((registry, options));
+        let mut saved = Self::of_directory(header, directory, Some(file), known)?;
         saved.check_types(registry)?;
         saved.check_chunks()?;
         saved.check_switches()?;
@@ -103,17 +104,29 @@ impl<'f> Saved<'f> {
         Ok(saved)
     }
 
+    /// Reads and checks a whole file, for who looks at its bytes and makes no values of them: all fragments are taken for
+    /// known.
+    pub(super) fn whole(file: &'f [u8]) -> Result<Self, SnapshotError> {
+        let header = Header::read(file, file.len() as u64)?;
+        let directory = &file[header.directory as usize..];
+        let mut saved = Self::of_directory(header, directory, Some(file), None)?;
+        saved.check_chunks()?;
+        saved.check_handles()?;
+        Ok(saved)
+    }
+
     /// Reads and checks a directory, for who makes nothing of it: all fragments are taken for known, the file is not
     /// there, nor are its versions and handles.
     pub(super) fn told(header: Header, directory: &'f [u8]) -> Result<Self, SnapshotError> {
-        Self::of_directory(header, directory, None)
+        Self::of_directory(header, directory, None, None)
     }
 
-    /// Reads a directory, and the versions of the whole file.
+    /// Reads a directory, and the versions of the whole file, if it is there; finds the fragments that are registered.
     fn of_directory(
         header: Header,
         directory: &'f [u8],
-        whole: Option<(&'f [u8], &FragmentRegistry, &LoadOptions)>,
+        whole: Option<&'f [u8]>,
+        known: Option<(&FragmentRegistry, &LoadOptions)>,
     ) -> Result<Self, SnapshotError> {
         let what = "the directory's checksum is wrong";
         verify(directory, header.directory_checksum, header.directory, what)?;
@@ -130,19 +143,18 @@ impl<'f> Saved<'f> {
         };
         match whole {
             None => are_slots(header)?,
-            Some((file, ..)) => {
+            Some(file) => {
                 saved.file = file;
                 saved.versions = versions(file, header, checksum)?;
             }
         }
-        let known = whole.map(|(_, registry, options)| (registry, options));
         saved.fragments = read_fragments(&mut reader, header.has_shapes(), known)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
             let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
             if header.has_besides() {
                 world.besides = SavedBesides::read(&mut reader, header.has_shapes())?;
-                if let Some((.., options)) = whole {
+                if let Some((_, options)) = known {
                     world.besides.leave_out(options);
                 }
             }

@@ -10,6 +10,7 @@ use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::besides;
 use crate::world::snapshot::checksum::{Checksum, avalanche};
+use crate::world::snapshot::content::FragmentKey;
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -28,7 +29,9 @@ impl World {
     /// entities, versions of dead ones, versions of changes, the world's time (but where it is [a
     /// resource that is part of the state](crate::processor::Time::register)), and signals, delayed
     /// ones among them. It is of this machine's byte order and
-    /// this version of the crate: to be compared, not to be kept for years.
+    /// this version of the crate: to be compared, not to be kept for years. In what two worlds differ is said by
+    /// [`state_hashes`](Self::state_hashes), a number for each fragment and resource, and by
+    /// [`differences`](Self::differences), where both are at hand.
     ///
     /// O(bytes of all values), chunks on all threads of the current rayon pool that have time.
     ///
@@ -64,7 +67,7 @@ impl World {
         let mut sum = 0_u64;
         for archetype in self.archetypes.iter().filter(|data| data.entities > 0) {
             let fragments = options.of_archetype(self, archetype, Purpose::Hash)?;
-            let begin = composition(&fragments);
+            let begin = composition(fragments.iter().map(|info| FragmentKey::of(info)));
             let hash = |chunk: &Chunk| chunk_hash(self, archetype, chunk, &fragments, begin);
             let chunks = archetype.chunks.iter();
             sum = if archetype.chunks.len() == 1 {
@@ -75,25 +78,29 @@ impl World {
             };
         }
         for resource in besides::resources(self, options)? {
-            // The name first, and then the value: to be the other way round is another state.
-            let name = mix(0, Checksum::of(resource.name.as_bytes()));
-            let value = mix(name, Checksum::of(&resource.bytes));
-            sum = sum.wrapping_add(avalanche(value));
+            sum = sum.wrapping_add(resource_hash(resource.name, &resource.bytes));
         }
         Ok(avalanche(mix(sum, self.count() as u64)))
     }
 }
 
 /// What the hashes of all entities with these fragments begin with.
-fn composition(fragments: &[&FragmentInfo]) -> u64 {
+pub(super) fn composition<'f>(fragments: impl Iterator<Item = FragmentKey<'f>>) -> u64 {
     let mut names = Checksum::new();
-    for info in fragments {
-        names.add(info.name().as_bytes());
+    for fragment in fragments {
+        names.add(fragment.name.as_bytes());
         // No name has this byte.
-        names.add(&[0xff, info.kind() as u8]);
-        names.add(&(info.layout().size() as u64).to_le_bytes());
+        names.add(&[0xff, fragment.kind as u8]);
+        names.add(&(fragment.size as u64).to_le_bytes());
     }
     names.finish()
+}
+
+/// The hash of a resource.
+pub(super) fn resource_hash(name: &str, bytes: &[u8]) -> u64 {
+    // The name first, and then the value: to be the other way round is another state.
+    let name = mix(0, Checksum::of(name.as_bytes()));
+    avalanche(mix(name, Checksum::of(bytes)))
 }
 
 /// The sum of the hashes of a chunk's entities.
@@ -148,9 +155,14 @@ fn chunk_hash(
 /// # Safety
 /// `size` bytes that are all written, at `value`.
 #[inline(always)]
-unsafe fn value_hash(mut hash: u64, value: *const u8, size: usize) -> u64 {
+unsafe fn value_hash(hash: u64, value: *const u8, size: usize) -> u64 {
     // SAFETY: the caller's.
-    let bytes = unsafe { core::slice::from_raw_parts(value, size) };
+    bytes_hash(hash, unsafe { core::slice::from_raw_parts(value, size) })
+}
+
+/// `hash` and bytes.
+#[inline(always)]
+pub(super) fn bytes_hash(mut hash: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
         hash = mix(hash, u64::from_le_bytes(*word));
@@ -165,7 +177,7 @@ unsafe fn value_hash(mut hash: u64, value: *const u8, size: usize) -> u64 {
 
 /// `hash` and one more word: the two halves of a long product, folded.
 #[inline(always)]
-fn mix(hash: u64, word: u64) -> u64 {
+pub(super) fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from((hash ^ word).wrapping_add(FACTOR)) * u128::from(FACTOR);
     (product as u64 ^ (product >> 64) as u64).rotate_left(29)
 }

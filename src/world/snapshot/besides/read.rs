@@ -137,6 +137,33 @@ impl<'f> SavedBesides<'f> {
         values.map(|value| &*value.name)
     }
 
+    /// The resources, by name, each with its bytes.
+    pub(in crate::world::snapshot) fn resources(&self) -> impl Iterator<Item = (&str, &'f [u8])> {
+        let resources = self.resources.iter();
+        resources.map(|resource| (&*resource.name, resource.bytes))
+    }
+
+    /// Those who have names, each with its own, in no order. (A file may give several to one: it is not loaded then.)
+    pub(in crate::world::snapshot) fn names(&self) -> impl Iterator<Item = (Entity, &str)> {
+        let names = self.names.iter();
+        names.flat_map(|saved| saved.entities.iter().map(|&entity| (entity, &*saved.name)))
+    }
+
+    /// The world's time, in nanoseconds.
+    pub(in crate::world::snapshot) fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Whether the same signals wait for the same entities until the same time, with the same values.
+    pub(in crate::world::snapshot) fn waits_for_the_same(&self, other: &SavedBesides<'_>) -> bool {
+        let same = |one: &SavedSignal<'_>, two: &SavedSignal<'_>| {
+            (one.time, one.entity, &one.name) == (two.time, two.entity, &two.name)
+                && (&one.carries.name, one.carries.bytes) == (&two.carries.name, two.carries.bytes)
+        };
+        let pairs = || self.signals.iter().zip(&other.signals);
+        self.signals.len() == other.signals.len() && pairs().all(|(one, two)| same(one, two))
+    }
+
     /// How many signals wait.
     pub(in crate::world::snapshot) fn signals(&self) -> usize {
         self.signals.len()

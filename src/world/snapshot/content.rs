@@ -1,0 +1,298 @@
+//! `Content`: the logical state of a world as bytes, of one that is there, or of one in a file.
+//!
+//! It borrows all values where they lie. What must hold: the columns of a piece are those that its composition names, in
+//! its order, and each has a value for every row, or one for all. Fragments without values and switches have no
+//! column, so that a file's content is no larger than the file.
+
+use std::borrow::Cow;
+
+use crate::archetype::{Archetype, Chunk, read_bit};
+use crate::entity::Entity;
+use crate::fragment::{FragmentInfo, FragmentKind};
+use crate::world::World;
+use crate::world::snapshot::besides;
+use crate::world::snapshot::format::bit_bytes;
+use crate::world::snapshot::fragments::SavedFragment;
+use crate::world::snapshot::options::Purpose;
+use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
+use crate::world::snapshot::{SnapshotError, SnapshotOptions};
+
+const WORD_BITS: usize = u64::BITS as usize;
+
+/// What a fragment is known by in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct FragmentKey<'a> {
+    pub(super) name: &'a str,
+    pub(super) kind: FragmentKind,
+    /// Bytes of a value.
+    pub(super) size: usize,
+}
+
+impl<'a> FragmentKey<'a> {
+    pub(super) fn of(info: &'a FragmentInfo) -> Self {
+        Self {
+            name: info.name(),
+            kind: info.kind(),
+            size: info.layout().size(),
+        }
+    }
+
+    fn of_saved(fragment: &'a SavedFragment) -> Self {
+        Self {
+            name: &fragment.name,
+            kind: fragment.kind,
+            size: fragment.size,
+        }
+    }
+}
+
+/// The logical state of a world: what its hash covers.
+pub(super) struct Content<'a> {
+    pub(super) compositions: Vec<Composition<'a>>,
+    /// Those that have entities.
+    pub(super) pieces: Vec<Piece<'a>>,
+    /// By name.
+    pub(super) resources: Vec<(&'a str, Cow<'a, [u8]>)>,
+}
+
+/// What some entities consist of.
+pub(super) struct Composition<'a> {
+    /// In order.
+    pub(super) fragments: Vec<FragmentKey<'a>>,
+    /// The places among them of those that have values or switches: these have columns.
+    pub(super) columns: Vec<usize>,
+}
+
+/// The entities of a chunk.
+pub(super) struct Piece<'a> {
+    pub(super) composition: usize,
+    pub(super) entities: &'a [Entity],
+    pub(super) columns: Vec<Column<'a>>,
+}
+
+/// A fragment of the entities of a chunk.
+pub(super) struct Column<'a> {
+    values: &'a [u8],
+    pub(super) size: usize,
+    /// All have the same value.
+    pub(super) is_shared: bool,
+    /// A bit for each row that has it off; no bits if none has.
+    off: Vec<u64>,
+}
+
+impl<'a> Column<'a> {
+    /// The value of a row.
+    #[inline]
+    pub(super) fn value(&self, row: usize) -> &'a [u8] {
+        match self.is_shared {
+            true => self.values,
+            false => &self.values[row * self.size..][..self.size],
+        }
+    }
+
+    /// Whether a row has it switched on.
+    #[inline]
+    pub(super) fn is_on(&self, row: usize) -> bool {
+        let word = self.off.get(row / WORD_BITS);
+        word.is_none_or(|word| word >> (row % WORD_BITS) & 1 == 0)
+    }
+
+    /// The rows that have it switched off.
+    pub(super) fn off(&self) -> impl Iterator<Item = usize> {
+        let rows = 0..self.off.len() * WORD_BITS;
+        rows.filter(|&row| !self.is_on(row))
+    }
+}
+
+/// A bit for each of so many rows that is not `on`; none if all are.
+fn off_bits(rows: usize, on: impl Fn(usize) -> bool) -> Vec<u64> {
+    let mut off = Vec::new();
+    for row in (0..rows).filter(|&row| !on(row)) {
+        off.resize(rows.div_ceil(WORD_BITS), 0);
+        off[row / WORD_BITS] |= 1_u64 << (row % WORD_BITS);
+    }
+    off
+}
+
+impl<'a> Content<'a> {
+    /// That of a world. O(chunks × their fragments that have values + what can be switched).
+    pub(super) fn of_world(
+        world: &'a World,
+        options: &SnapshotOptions,
+    ) -> Result<Self, SnapshotError> {
+        let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
+        for archetype in world.archetypes.iter().filter(|data| data.entities > 0) {
+            let infos = options.of_archetype(world, archetype, Purpose::Hash)?;
+            let has_column = |info: &FragmentInfo| {
+                let id = info.id();
+                let has_bits = archetype.enabled_of(id).is_some();
+                has_bits || archetype.column_of(id).is_some() || archetype.shared_at(id).is_some()
+            };
+            let columns = infos.iter().enumerate();
+            let columns = columns.filter(|(_, info)| has_column(info));
+            let columns: Vec<usize> = columns.map(|(at, _)| at).collect();
+            for chunk in archetype.chunks.iter().filter(|chunk| chunk.len > 0) {
+                let column = |&at: &usize| column_of_chunk(world, archetype, chunk, infos[at]);
+                pieces.push(Piece {
+                    composition: compositions.len(),
+                    entities: chunk.entities(),
+                    columns: columns.iter().map(column).collect(),
+                });
+            }
+            compositions.push(Composition {
+                fragments: infos.into_iter().map(FragmentKey::of).collect(),
+                columns,
+            });
+        }
+        let resources = besides::resources(world, options)?.into_iter();
+        let resources = resources.map(|written| (written.name, Cow::Owned(written.bytes)));
+        Ok(Self {
+            compositions,
+            pieces,
+            resources: resources.collect(),
+        })
+    }
+
+    /// That of a world in a file. O(bytes).
+    pub(super) fn of_saved(saved: &'a Saved<'_>, world: &'a SavedWorld<'_>) -> Self {
+        let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
+        for archetype in world.archetypes.iter().filter(|data| data.is_inhabited()) {
+            let order = Order::of(saved, archetype);
+            for chunk in archetype.chunks.iter().filter(|chunk| chunk.len > 0) {
+                pieces.push(Piece {
+                    composition: compositions.len(),
+                    entities: saved.handles(chunk),
+                    columns: order.columns(saved, world, archetype, chunk),
+                });
+            }
+            compositions.push(order.composition);
+        }
+        let resources = world.besides.resources();
+        Self {
+            compositions,
+            pieces,
+            resources: resources
+                .map(|(name, bytes)| (name, Cow::Borrowed(bytes)))
+                .collect(),
+        }
+    }
+}
+
+/// A fragment of the entities of a chunk of a world.
+fn column_of_chunk<'a>(
+    world: &'a World,
+    archetype: &'a Archetype,
+    chunk: &'a Chunk,
+    info: &FragmentInfo,
+) -> Column<'a> {
+    let (id, size) = (info.id(), info.layout().size());
+    let rows = chunk.len as usize;
+    let column = archetype.column_of(id);
+    let column = column.map(|at| (chunk.array(archetype.columns[at].offset).cast_const(), rows));
+    let shared = archetype.shared_at(id);
+    let shared = shared.map(|at| (world.shared_at(archetype, chunk, at), 1));
+    let values = match column.or(shared) {
+        // SAFETY: plain values of this size, one a row, or one for all: nobody changes them as long as the world is lent.
+        Some((first, count)) if size > 0 => unsafe {
+            core::slice::from_raw_parts(first, count * size)
+        },
+        _ => &[],
+    };
+    let off = archetype.enabled_of(id).map_or_else(Vec::new, |bits| {
+        // SAFETY: rows of the chunk.
+        off_bits(rows, |row| unsafe {
+            read_bit(chunk.array(bits.offset), row as u32)
+        })
+    });
+    Column {
+        values,
+        size,
+        is_shared: shared.is_some(),
+        off,
+    }
+}
+
+/// The composition of an archetype in a file, and where its columns lie.
+struct Order<'a> {
+    composition: Composition<'a>,
+    /// For each of the archetype's fragments, in the file's order: its column.
+    column_of: Vec<Option<usize>>,
+}
+
+impl<'a> Order<'a> {
+    /// (A file that this crate has not written may have fragments in any order.)
+    fn of(saved: &'a Saved<'_>, archetype: &SavedArchetype<'_>) -> Self {
+        let fragment = |at: usize| &saved.fragments[archetype.fragments[at] as usize];
+        let mut order: Vec<usize> = (0..archetype.fragments.len()).collect();
+        order.sort_by_key(|&at| FragmentKey::of_saved(fragment(at)));
+        let mut columns = Vec::new();
+        let mut column_of = vec![None; order.len()];
+        for (place, &at) in order.iter().enumerate() {
+            let is_column = match fragment(at).kind {
+                FragmentKind::Chunk => false,
+                FragmentKind::Tag => fragment(at).enableable,
+                _ => true,
+            };
+            if is_column {
+                column_of[at] = Some(columns.len());
+                columns.push(place);
+            }
+        }
+        let fragments = order
+            .into_iter()
+            .map(|at| FragmentKey::of_saved(fragment(at)));
+        Self {
+            composition: Composition {
+                fragments: fragments.collect(),
+                columns,
+            },
+            column_of,
+        }
+    }
+
+    fn columns(
+        &self,
+        saved: &'a Saved<'_>,
+        world: &'a SavedWorld<'_>,
+        archetype: &SavedArchetype<'_>,
+        chunk: &SavedChunk,
+    ) -> Vec<Column<'a>> {
+        let rows = chunk.len as usize;
+        let mut at = chunk.at + size_of::<Entity>() * rows;
+        let mut shared = chunk.shared.iter();
+        let mut columns: Vec<Option<Column<'a>>> = Vec::new();
+        columns.resize_with(self.composition.columns.len(), || None);
+        for (&number, &place) in archetype.fragments.iter().zip(&self.column_of) {
+            let fragment = &saved.fragments[number as usize];
+            let end = at + fragment.bytes_in(chunk.len);
+            let Some(place) = place else {
+                at = end;
+                continue;
+            };
+            let values: &[u8] = match fragment.kind {
+                FragmentKind::Fragment => &saved.file[at..][..fragment.size * rows],
+                kind if is_shared(kind) => match shared.next() {
+                    Some(&value) => world.shared[value as usize].1,
+                    None => unreachable!("a chunk has a value of each shared fragment"),
+                },
+                _ => &[],
+            };
+            let off = match fragment.enableable {
+                false => Vec::new(),
+                true => {
+                    let bits = &saved.file[end - bit_bytes(chunk.len.into()) as usize..end];
+                    off_bits(rows, |row| bits[row / 8] >> (row % 8) & 1 == 1)
+                }
+            };
+            columns[place] = Some(Column {
+                values,
+                // (What a file says of a tag's size has no bytes.)
+                size: values.len() / rows,
+                is_shared: is_shared(fragment.kind),
+                off,
+            });
+            at = end;
+        }
+        columns.into_iter().flatten().collect()
+    }
+}

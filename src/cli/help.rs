@@ -73,6 +73,19 @@ Examples:
     )
 }
 
+/// Of `snapshot`.
+pub(super) fn snapshot() -> String {
+    with_codes(
+        "\
+Examples:
+  megachunk snapshot saved.mega
+  megachunk snapshot mine.mega theirs.mega --most 100 --json differences.json
+
+The types of a game are not known here: entities are compared by their handles, fragments by name, role and size, values \
+by their bytes. Two files that differ end it with 1, as one does that is damaged or no snapshot.",
+    )
+}
+
 /// Of `city`.
 pub(super) fn city() -> String {
     with_codes(

@@ -1,4 +1,4 @@
-//! The `megachunk` program: `bench`, `ecs`, `replay`, `check`, `map` and `city`.
+//! The `megachunk` program: `bench`, `ecs`, `replay`, `check`, `map`, `snapshot` and `city`.
 //!
 //! A subcommand is a module with `Args` and `run(&Args) -> Result<(), CliError>`. Results go to
 //! standard output, progress and errors to standard error; the error that ends the program says
@@ -22,6 +22,7 @@ mod output;
 mod ready;
 pub mod replay;
 pub mod report;
+mod snapshot;
 mod trace_named;
 mod warnings;
 pub mod workload;
@@ -84,6 +85,9 @@ enum Command {
     /// Draw where an allocator places what it gives out, or how a world's chunks are filled.
     #[command(after_long_help = help::map())]
     Map(map::Args),
+    /// Say what a snapshot of worlds holds, or in what two of them differ.
+    #[command(after_long_help = help::snapshot())]
+    Snapshot(snapshot::Args),
     /// Let a crowd loose on the streets of a real city.
     #[command(after_long_help = help::city())]
     City(city::Args),
@@ -106,6 +110,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
         Some(Command::Replay(args)) => replay::run(args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Map(args)) => map::run(args),
+        Some(Command::Snapshot(args)) => snapshot::run(args),
         Some(Command::City(args)) => city::run(args),
     })
 }

@@ -379,7 +379,7 @@ fn a_run_that_measures_nothing_is_no_success() {
 #[test]
 fn help_says_what_is_done_with_which_codes_it_ends_and_gives_examples() {
     let folder = folder("help");
-    for command in ["bench", "ecs", "replay", "check", "map", "city"] {
+    for command in ["bench", "ecs", "replay", "check", "map", "snapshot", "city"] {
         let output = megachunk(&folder, &[command, "--help"]);
         let help = text(&output.stdout);
         let examples = help.matches(&format!("\n  megachunk {command} ")).count();

@@ -13,6 +13,7 @@ mod city;
 mod map;
 mod replay;
 mod replays;
+mod snapshot;
 mod trace_files;
 mod trace_model;
 mod world_map;

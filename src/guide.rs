@@ -20,7 +20,7 @@
 //! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`ValueIndex`] |
 //! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
 //! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_template`] |
-//! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`] |
+//! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`], [`World::state_hashes`], [`World::differences`], [`Schedule::run_watched`] |
 //! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`World::save`], [`World::load`], [`LoadOptions`], [`World::load_remapped`], [`SnapshotSummary`](crate::world::SnapshotSummary), [`World::unsaved`], [`World::unnamed`] |
 //! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
 //! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`] |

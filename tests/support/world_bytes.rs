@@ -1,25 +1,102 @@
-//! Operations made up from bytes, for the fuzz targets `structural` and `commands`. Arguments are
-//! little-endian, payloads are bytes; those that are missing at the end are 0.
+//! Operations made up from bytes, for the fuzz targets `structural` and `commands`, and for the test that runs their seeds.
+//! Arguments are little-endian, payloads are bytes; those that are missing at the end are 0.
+//!
+//! An operation is named by a number. A new one comes last, and no byte that named another one before, or its arguments,
+//! may come to mean something else by that, but the very byte that is its number: the seeds of `fuzz/corpus`, and what
+//! fuzzers have found, name operations so. Hence bytes that are no number stand for one of the first, [as they did when
+//! there were no more](op_number).
 
-use arbitrary::Unstructured;
+use std::iter::Copied;
+use std::slice;
 
 use crate::world_commands::CommandOp;
 use crate::world_ops::WorldOp;
 
-/// How many operations there are. (A new one comes last: the seeds of `fuzz/corpus` name operations by number.)
-pub(crate) const OPS: u8 = 49;
+/// What is left of an input.
+pub(crate) type Bytes<'a> = Copied<slice::Iter<'a, u8>>;
+
+/// How many operations there are.
+pub(crate) const OPS: u8 = 52;
+/// How many commands.
+pub(crate) const COMMANDS: u8 = 18;
 /// The first of those that are about recorders.
-pub(crate) const SCRIPT: u8 = 43;
-pub(crate) const COMMAND: u8 = 44;
-pub(crate) const RECORD: u8 = 45;
-pub(crate) const FLUSH: u8 = 46;
+const SCRIPT: u8 = 43;
+const COMMAND: u8 = 44;
+const RECORD: u8 = 45;
+const FLUSH: u8 = 46;
+
+/// More operations, or more entities, say nothing that fewer do not, and take longer: what is compared after
+/// each operation grows with them. Enough to fill a chunk of all fragments but the smallest.
+const STRUCTURAL_OPS: usize = 32;
+const STRUCTURAL_ENTITIES: usize = 400;
+/// As above, where most operations record and compare nothing.
+const COMMANDS_OPS: usize = 96;
+const COMMANDS_ENTITIES: usize = 600;
+
+/// Whether the universe is ordered, and the operations.
+pub(crate) type Input = (bool, Vec<(u8, WorldOp)>);
+
+/// Any operations; the format of `bytes` stands in the target `structural`. `note` gets the number of each, and that of a
+/// command. What is left of `bytes` says nothing.
+pub(crate) fn structural(
+    bytes: &mut Bytes<'_>,
+    note: impl FnMut((u8, Option<u8>)),
+) -> Option<Input> {
+    let most = (STRUCTURAL_OPS, STRUCTURAL_ENTITIES);
+    input(bytes, most, note, |first, _| op_number(first & 0x7f))
+}
+
+/// Recorders' operations, and seldom others; the format of `bytes` stands in the target `commands`. As above.
+pub(crate) fn commands(bytes: &mut Bytes<'_>, note: impl FnMut((u8, Option<u8>))) -> Option<Input> {
+    let most = (COMMANDS_OPS, COMMANDS_ENTITIES);
+    input(bytes, most, note, |first, bytes| match first & 0x3f {
+        0..32 => COMMAND,
+        32..40 => SCRIPT,
+        40..45 => RECORD,
+        45..50 => FLUSH,
+        _ => op_number(bytes.next().unwrap_or(0)),
+    })
+}
+
+fn input(
+    bytes: &mut Bytes<'_>,
+    (most_ops, most_entities): (usize, usize),
+    mut note: impl FnMut((u8, Option<u8>)),
+    number: impl Fn(u8, &mut Bytes<'_>) -> u8,
+) -> Option<Input> {
+    let ordered = bytes.next()? % 2 == 1;
+    let mut ops = Vec::new();
+    let mut created = 0;
+    while ops.len() < most_ops && created < most_entities {
+        let Some(first) = bytes.next() else {
+            break;
+        };
+        let number = number(first, bytes);
+        let command = bytes.clone().next().map_or(0, command_number);
+        note((number, (number == COMMAND).then_some(command)));
+        let op = op(number, bytes);
+        created += entities(op);
+        ops.push((first >> 7, op));
+    }
+    Some((ordered, ops))
+}
+
+/// The number of an operation that a byte stands for.
+fn op_number(byte: u8) -> u8 {
+    if byte < OPS { byte } else { byte % 49 }
+}
+
+/// The number of a command that a byte stands for.
+fn command_number(byte: u8) -> u8 {
+    if byte < COMMANDS { byte } else { byte % 18 }
+}
 
 /// The operation with this number, below [`OPS`].
-pub(crate) fn op(number: u8, bytes: &mut Unstructured<'_>) -> WorldOp {
+fn op(number: u8, bytes: &mut Bytes<'_>) -> WorldOp {
     if number == COMMAND {
         return WorldOp::Command(command(bytes));
     }
-    let mut byte = || bytes.arbitrary::<u8>().unwrap_or(0);
+    let mut byte = || bytes.next().unwrap_or(0);
     match number {
         0 => WorldOp::Create {
             shape: byte(),
@@ -208,13 +285,21 @@ pub(crate) fn op(number: u8, bytes: &mut Unstructured<'_>) -> WorldOp {
             which: byte(),
             fuse: byte(),
         },
+        49 => WorldOp::Forks {
+            on: byte() % 2 == 1,
+        },
+        50 => WorldOp::Since {
+            which: byte(),
+            back: byte(),
+        },
+        51 => WorldOp::Reload { how: byte() },
         _ => unreachable!("there are {OPS} operations"),
     }
 }
 
-fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
-    let mut byte = || bytes.arbitrary::<u8>().unwrap_or(0);
-    let number = byte() % 18;
+fn command(bytes: &mut Bytes<'_>) -> CommandOp {
+    let mut byte = || bytes.next().unwrap_or(0);
+    let number = command_number(byte());
     // Sixteen of the recorder's own, or some of all.
     let pick = |byte| match byte {
         own @ 240.. => 0x8000 | u16::from(own - 240),
@@ -309,7 +394,7 @@ fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
 }
 
 /// Entities that an operation creates, if they are many.
-pub(crate) fn entities(op: WorldOp) -> usize {
+fn entities(op: WorldOp) -> usize {
     match op {
         WorldOp::CreateBatch { len, .. }
         | WorldOp::CreateCopies { len, .. }

@@ -7,12 +7,14 @@ use megachunk::prelude::*;
 use megachunk::world::SliceReport;
 
 use crate::world_bulk::id;
+use crate::world_changes::Changes;
 use crate::world_fragments::{
-    Awake, Counted, Fused, GONE_SHAPES, Guard, Kind, Ledger, Matrix, Page, SHAPES, Small, Switch,
-    Tag, Text, Weather, WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
+    Awake, Counted, Fused, Guard, Kind, Ledger, Matrix, Page, Small, Switch, Tag, Text, Weather,
+    WithShape, get_mut_kind, gone_kinds_of, gone_shape_of, kinds_of, shape_of, switch_kind,
+    with_gone, with_shape,
 };
 use crate::world_naive::{Naive, Refusal};
-use crate::world_ops::{Machine, fused, same, same_report};
+use crate::world_ops::{Machine, fused, new_world, same, same_report};
 use crate::world_probes::Watch;
 
 impl Machine {
@@ -140,8 +142,10 @@ impl Machine {
         self.model.end(self.at);
         self.recorded[self.at].clear();
         self.named[self.at] = false;
-        let new = World::of(&self.universe).unwrap();
+        let new = new_world(&self.universe, self.hands);
         self.watches[self.at] = Watch::new(&new).unwrap();
+        self.changes[self.at] = Changes::new(&new);
+        self.forks[self.at] = false;
         let old = std::mem::replace(&mut self.worlds[self.at], new);
         let _ = fused(&self.ledger, fuse, || drop(old));
     }
@@ -239,8 +243,9 @@ impl Machine {
                     .map(|()| true)
             })
             .collect();
-        if let Ok(report) = real {
-            same_report(&report, &expected);
+        match real {
+            Ok(report) => same_report(&report, &expected),
+            Err(_) => self.compare_all(entities),
         }
     }
 
@@ -375,7 +380,7 @@ impl Machine {
         let Some(entity) = self.pick(pick) else {
             return;
         };
-        let (gone_kinds, kinds) = (gone_kinds_of(gone % GONE_SHAPES), kinds_of(come % SHAPES));
+        let (gone_kinds, kinds) = (gone_kinds_of(gone_shape_of(gone)), kinds_of(shape_of(come)));
         self.note_weathers(kinds, payload, 1);
         let (world, ledger) = (&mut self.worlds[self.at], &self.ledger);
         let swapped = fused(ledger, fuse, || {
@@ -391,10 +396,11 @@ impl Machine {
             return;
         };
         let world = &mut self.worlds[self.at];
-        let (real, kind) = match which % 3 {
-            0 => (world.set_enabled::<Switch>(entity, on), Kind::Switch),
-            1 => (world.set_enabled::<Awake>(entity, on), Kind::Awake),
-            _ => (world.set_enabled::<Small>(entity, on), Kind::Small),
+        let kind = switch_kind(which);
+        let real = match kind {
+            Kind::Switch => world.set_enabled::<Switch>(entity, on),
+            Kind::Awake => world.set_enabled::<Awake>(entity, on),
+            _ => world.set_enabled::<Small>(entity, on),
         };
         same(
             real,
@@ -422,31 +428,19 @@ impl Machine {
             return;
         };
         let world = &mut self.worlds[self.at];
-        let (real, kind) = match which % 5 {
-            0 => (
-                world.get_mut(entity).map(|s| *s = Small(payload)),
-                Kind::Small,
-            ),
-            1 => (
-                world
-                    .get_mut(entity)
-                    .map(|t: &mut Text| t.0 = payload.to_string()),
-                Kind::Text,
-            ),
-            2 => (
-                world
-                    .get_mut(entity)
-                    .map(|c: &mut Counted| c.value = payload),
-                Kind::Counted,
-            ),
-            3 => (
-                world.get_mut(entity).map(|m| *m = Matrix([payload; 16])),
-                Kind::Matrix,
-            ),
-            _ => (
-                world.get_mut(entity).map(|p| *p = Page(payload)),
-                Kind::Page,
-            ),
+        let kind = get_mut_kind(which);
+        let real = match kind {
+            Kind::Small => world.get_mut(entity).map(|s| *s = Small(payload)),
+            Kind::Text => {
+                let text = world.get_mut(entity);
+                text.map(|t: &mut Text| t.0 = payload.to_string())
+            }
+            Kind::Counted => {
+                let counted = world.get_mut(entity);
+                counted.map(|c: &mut Counted| c.value = payload)
+            }
+            Kind::Matrix => world.get_mut(entity).map(|m| *m = Matrix([payload; 16])),
+            _ => world.get_mut(entity).map(|p| *p = Page(payload)),
         };
         same(
             real,

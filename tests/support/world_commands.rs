@@ -3,7 +3,8 @@
 //! Operations say what recorders are to record, their *scripts*; [`WorldOp::Record`](crate::world_ops::WorldOp)
 //! lets threads do it. `world_recorder.rs` is one of them at work, `world_recorded.rs` says what must come out.
 
-use std::sync::{Arc, OnceLock};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use megachunk::command::FlushReport;
@@ -343,12 +344,25 @@ impl Machine {
         }
     }
 
+    /// Lets several threads share a world's flushes, however little there is to do, or not.
+    pub(crate) fn set_forks(&mut self, on: bool) {
+        if self.hands == Hands::AsSaid {
+            self.forks[self.at] = on;
+            self.worlds[self.at].set_flush_threads_from(on.then_some(1));
+        }
+    }
+
     pub(crate) fn flush(&mut self, fuse: u8) {
         self.log.lock().unwrap().clear();
         let (at, world) = (self.at, &mut self.worlds[self.at]);
         let flushed = match self.hands {
+            // Which of several threads meets the fuse is chance, and says nothing: commands between two closures are
+            // applied as a whole.
+            Hands::AsSaid if self.forks[at] => {
+                fused(&self.ledger, fuse, || flush_by(&pools()[1], world))
+            }
             Hands::AsSaid => fused(&self.ledger, fuse, || world.flush()),
-            // Which thread meets a fuse is chance.
+            // What would be compared with one thread's work is chance.
             Hands::Many => Ok(flush_by(&pools()[1], world)),
             Hands::One => Ok(flush_by(&pools()[0], world)),
         };
@@ -384,9 +398,16 @@ fn pools() -> &'static [ThreadPool; 2] {
     POOLS.get_or_init(|| [1, 4].map(|threads| pool(threads).unwrap()))
 }
 
-/// A flush by the threads of a pool; tags that this thread has made may end there.
+/// A flush by the threads of a pool. Tags that this thread has made may end on any of them, so they work for one flush at a
+/// time, and tell.
 fn flush_by(pool: &ThreadPool, world: &mut World) -> FlushReport {
-    let (report, made) = pool.install(|| (world.flush(), Guard::take()));
-    Guard::put(made);
-    report
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let turn = ONE_AT_A_TIME.lock();
+    let _turn = turn.unwrap_or_else(PoisonError::into_inner);
+    // What a test left there that failed.
+    pool.broadcast(|_| Guard::take());
+    let flushed = catch_unwind(AssertUnwindSafe(|| pool.install(|| world.flush())));
+    let made = pool.broadcast(|_| Guard::take());
+    Guard::put(made.into_iter().sum());
+    flushed.unwrap_or_else(|panic| resume_unwind(panic))
 }

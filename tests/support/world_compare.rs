@@ -1,19 +1,22 @@
 //! Worlds beside the naive ones: who lives, of what, with which values.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use megachunk::prelude::*;
 
+use crate::world_changes::{Known, add_plain};
 use crate::world_fragments::{
     Awake, Counted, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text, Weather,
 };
 use crate::world_naive::{Refusal, Row};
-use crate::world_ops::{Machine, Stand, WORLDS};
+use crate::world_ops::{ChunkStand, Machine, Stand, WORLDS};
 use crate::world_probes;
-use crate::world_recorded::{Act, Event};
+use crate::world_recorded::{Act, Event, Replay, Segment};
 
 impl Machine {
-    pub(crate) fn compare(&mut self, step: usize) {
+    /// Compares all that there is after a step, in which one of the worlds, or both, were to stay as they were.
+    pub(crate) fn compare(&mut self, step: usize, quiet: [bool; WORLDS]) {
         if let Err(error) = self.universe.check(&self.worlds) {
             panic!("{error}");
         }
@@ -22,16 +25,21 @@ impl Machine {
         let mut guards = 0;
         let mut shared = 0;
         let mut all_teams = BTreeSet::new();
+        let mut all_plain: [Arc<[u8]>; WORLDS] = Default::default();
         for at in 0..WORLDS {
             let world = &self.worlds[at];
             let mut teams = BTreeSet::new();
-            let mut count = 0;
-            for (_, row) in self.model.rows(at) {
-                count += 1;
+            let (mut plain, mut known) = (Vec::new(), Vec::new());
+            for (entity, row) in self.model.rows(at) {
                 counted += usize::from(row.has(Kind::Counted));
                 guards += i64::from(row.has(Kind::Guard));
                 teams.extend(row.get(Kind::Team));
+                known.push(Known::of(entity, row));
+                add_plain(&mut plain, entity, row);
             }
+            let count = known.len();
+            all_plain[at] = plain.into();
+            self.changes[at].look(world, known, quiet[at]);
             shared += teams.len();
             all_teams.append(&mut teams);
             assert_eq!((world.count(), world.is_empty()), (count, count == 0));
@@ -69,6 +77,29 @@ impl Machine {
         // In the ways that cost no thread.
         let way = [0, 1, 3, 4][step / self.queries.len() % 4];
         self.queries[which].run(world, &mut self.model, self.at, way);
+        if self.queries[which].writes() {
+            let at = self.at;
+            let (mut plain, mut known) = (Vec::new(), Vec::new());
+            for (entity, row) in self.model.rows(at) {
+                known.push(Known::of(entity, row));
+                add_plain(&mut plain, entity, row);
+            }
+            all_plain[at] = plain.into();
+            self.changes[at].look(&self.worlds[at], known, false);
+        }
+        let options = self.plain_options();
+        for (at, plain) in all_plain.into_iter().enumerate() {
+            let hash = self.worlds[at].state_hash_with(&options).unwrap();
+            self.hashes.note(plain, hash);
+            self.hashed[at] = hash;
+        }
+    }
+
+    /// All of these, one by one.
+    pub(crate) fn compare_all(&self, entities: &[Entity]) {
+        for &entity in entities {
+            self.compare_entity(entity);
+        }
     }
 
     pub(crate) fn compare_entity(&self, entity: Entity) {
@@ -105,7 +136,7 @@ impl Machine {
                 .get(entity)
                 .ok()
                 .map(|counted: &Counted| counted.value);
-            let matrix = world.get(entity).ok().map(|matrix: &Matrix| matrix.0[3]);
+            let matrix = world.get(entity).ok().map(|matrix: &Matrix| matrix.0);
             let page = world.get(entity).ok().map(|page: &Page| page.0);
             let switch = world
                 .get(entity)
@@ -114,7 +145,7 @@ impl Machine {
             assert_eq!(small, get(Kind::Small));
             assert_eq!(text, get(Kind::Text).map(|payload| payload.to_string()));
             assert_eq!(counted, get(Kind::Counted));
-            assert_eq!(matrix, get(Kind::Matrix));
+            assert_eq!(matrix, get(Kind::Matrix).map(|payload| [payload; 16]));
             assert_eq!(page, get(Kind::Page));
             assert_eq!(switch, get(Kind::Switch));
             let team = world.shared(entity).ok().map(|team: &Team| team.number);
@@ -139,17 +170,30 @@ impl Machine {
         }
     }
 
+    /// How the worlds stand after they have been compared.
     pub(crate) fn stand(&self) -> Stand {
-        let options = self.plain_options();
-        let worlds = [0, 1].map(|at| &self.worlds[at]);
         Stand {
             given: self.model.given.clone(),
-            hashes: worlds.map(|world| world.state_hash_with(&options).unwrap()),
-            rows: worlds.map(|world| {
-                let mut rows = Vec::new();
-                let mut all = world.read::<Entity, ()>().unwrap();
-                all.for_each(|entity| rows.push(entity));
-                rows
+            hashes: self.hashed,
+            chunks: [0, 1].map(|at| {
+                let mut chunks = Vec::new();
+                let mut all = self.worlds[at].read::<Entity, ()>().unwrap();
+                all.run().for_each_chunk(|chunk, entities| {
+                    chunks.push(ChunkStand {
+                        sort_key: chunk.sort_key(),
+                        order_version: chunk.order_version(),
+                        change_versions: [
+                            chunk.change_version::<Small>(),
+                            chunk.change_version::<Text>(),
+                            chunk.change_version::<Counted>(),
+                            chunk.change_version::<Matrix>(),
+                            chunk.change_version::<Switch>(),
+                        ],
+                        weather: chunk.chunk_fragment::<Weather>().map(|w| w.value),
+                        entities: entities.to_vec(),
+                    });
+                });
+                chunks
             }),
         }
     }
@@ -160,11 +204,12 @@ impl Machine {
             self.compare_entity(entity);
         }
         for at in 0..WORLDS {
+            // First: what comes then lends all of it for writing.
+            self.watches[at].look(&mut self.worlds[at], &self.model, at);
             world_probes::chunks(&mut self.worlds[at], &mut self.model, at);
             for (way, query) in (0..).zip(&mut self.queries) {
                 query.run(&mut self.worlds[at], &mut self.model, at, way);
             }
-            self.watches[at].look(&mut self.worlds[at], &self.model, at);
         }
         for at in 0..WORLDS {
             self.model.end(at);
@@ -190,10 +235,14 @@ impl Machine {
     }
 
     /// After a template could not be cloned in a flush, whoever was to get a chunk of it is dead or as he
-    /// was: the model believes the world.
+    /// was: the model believes the world, if that can be.
     pub(crate) fn look_again(&mut self, events: VecDeque<Event>) {
         let at = self.at;
-        self.recorded[at].clear();
+        let segments = std::mem::take(&mut self.recorded[at]);
+        let mut commands = segments.iter().flat_map(|segment| &segment.commands);
+        if !commands.any(|(_, act)| matches!(act, Act::Call { .. })) {
+            self.compare_with_both(segments);
+        }
         for event in events {
             if let Event::Created(new) = event {
                 self.model.create(at, new, &[], 0);
@@ -203,6 +252,50 @@ impl Machine {
             let row = self.read(entity);
             self.model
                 .believe(at, entity, row, self.universe.exists(entity));
+        }
+    }
+
+    /// Each entity is as it was before a flush, or as it must be after that; or it was to be created, and is dead.
+    fn compare_with_both(&self, mut segments: Vec<Segment>) {
+        let at = self.at;
+        let created = segments.iter().flat_map(|segment| &segment.created);
+        let created: BTreeSet<Entity> = created.copied().collect();
+        let [mut before, mut after] = [(); 2].map(|()| self.model.clone());
+        for &entity in &created {
+            before.join(at, entity);
+        }
+        let mut replay = Replay {
+            model: &mut after,
+            world: at,
+            closed: &mut segments,
+            opened: &mut self.opened.clone(),
+            events: VecDeque::new(),
+            fused: true,
+        };
+        replay.flush();
+        for &entity in &self.model.given {
+            let (real, lives) = (self.read(entity), self.universe.exists(entity));
+            let is = |expected: Result<&Row, Refusal>| match (expected, &real) {
+                (Ok(row), Some(real)) => {
+                    // A chunk has its own weather.
+                    let without = |row: &Row| {
+                        let mut row = row.clone();
+                        row.values
+                            .entry(Kind::Weather)
+                            .and_modify(|value| *value = 0);
+                        row
+                    };
+                    without(row) == without(real)
+                }
+                (Ok(_), None) | (Err(_), Some(_)) => false,
+                (Err(refusal), None) => lives != (refusal == Refusal::Destroyed),
+            };
+            let (before, after) = (before.row(at, entity), after.row(at, entity));
+            let died = real.is_none() && !lives && created.contains(&entity);
+            assert!(
+                is(before) || is(after) || died,
+                "{entity} was {before:?}, was to be {after:?}, and is {real:?}"
+            );
         }
     }
 

@@ -282,6 +282,14 @@ impl Kind {
         )
     }
 
+    /// Whether it is saved: values are nothing but their bytes, and nothing must be dropped.
+    pub(crate) fn is_plain(self) -> bool {
+        matches!(
+            self,
+            Self::Small | Self::Tag | Self::Matrix | Self::Switch | Self::Awake | Self::Species
+        )
+    }
+
     /// Whether it can be switched off.
     pub(crate) fn is_enableable(self) -> bool {
         matches!(self, Self::Switch | Self::Awake)
@@ -297,6 +305,22 @@ impl Kind {
             _ => payload,
         }
     }
+}
+
+/// Which fragment `get_mut` is to change.
+pub(crate) fn get_mut_kind(which: u8) -> Kind {
+    [
+        Kind::Small,
+        Kind::Text,
+        Kind::Counted,
+        Kind::Matrix,
+        Kind::Page,
+    ][usize::from(which) % 5]
+}
+
+/// Which fragment is to be switched: the last can not be.
+pub(crate) fn switch_kind(which: u8) -> Kind {
+    [Kind::Switch, Kind::Awake, Kind::Small][usize::from(which) % 3]
 }
 
 /// Says of the registry what the model assumes: what can be cloned, what switched off.
@@ -357,14 +381,20 @@ pub(crate) trait WithShape {
 }
 
 macro_rules! shapes {
-    ($(#[$doc:meta])* $dispatch:ident, $kinds:ident, $count:ident = $number:literal:
+    ($(#[$doc:meta])* $dispatch:ident, $kinds:ident, $number:ident, $count:ident = $all:literal once $once:literal:
         $($shape:literal: ($($column:ident)*) $([$role:ident $value:ident])*;)*) => {
         $(#[$doc])*
-        pub(crate) const $count: u8 = $number;
+        const $count: u8 = $all;
+
+        /// The shape that a byte stands for. (As with operations, a new one comes last: bytes that are no shape's number
+        /// mean what they did when there were no more than the first.)
+        pub(crate) fn $number(byte: u8) -> u8 {
+            if byte < $count { byte } else { byte % $once }
+        }
 
         /// The kinds of a shape, in the order of its tuple.
         pub(crate) fn $kinds(shape: u8) -> &'static [Kind] {
-            match shape % $number {
+            match $number(shape) {
                 $($shape => &[$(Kind::$column,)* $(Kind::$value),*],)*
                 _ => unreachable!(),
             }
@@ -372,7 +402,7 @@ macro_rules! shapes {
 
         /// Does it with the bundle type of a shape.
         pub(crate) fn $dispatch<W: WithShape>(shape: u8, with: W) -> W::Out {
-            match shape % $number {
+            match $number(shape) {
                 $($shape => with.with(|_payload, _ledger| ($($column::made(_payload, _ledger),)*)
                     $(.$role($value::made(_payload, _ledger)))*),)*
                 _ => unreachable!(),
@@ -383,7 +413,7 @@ macro_rules! shapes {
 
 shapes! {
     /// Bundle types that come, go and are created.
-    with_shape, kinds_of, SHAPES = 21:
+    with_shape, kinds_of, shape_of, SHAPES = 21 once 21:
     0: (Small);
     1: (Text);
     2: (Counted);
@@ -410,7 +440,7 @@ shapes! {
 shapes! {
     /// Bundle types for calls on all that a query matches: few, because each is compiled with each filter; and
     /// without values that cannot be changed, because entities may have others.
-    with_core, core_kinds_of, CORE_SHAPES = 8:
+    with_core, core_kinds_of, core_shape_of, CORE_SHAPES = 8 once 8:
     0: (Small);
     1: (Tag);
     2: (Counted Small);
@@ -423,7 +453,7 @@ shapes! {
 
 shapes! {
     /// Bundle types that a swap takes away.
-    with_gone, gone_kinds_of, GONE_SHAPES = 4:
+    with_gone, gone_kinds_of, gone_shape_of, GONE_SHAPES = 4 once 4:
     0: (Tag);
     1: (Counted Small);
     2: (Switch Text);

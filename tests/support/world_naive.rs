@@ -7,6 +7,7 @@ use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
 
 use crate::world_fragments::Kind;
+use crate::world_ops::WORLDS;
 
 /// Why a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +96,11 @@ impl Row {
         self.values.len() < before
     }
 
+    /// Loses what cannot be saved.
+    fn keep_plain(&mut self) {
+        self.values.retain(|kind, _| kind.is_plain());
+    }
+
     /// Whether a bundle would change a value that is for ever.
     fn contradicts(&self, kinds: &[Kind], payload: u32) -> bool {
         let there = self.get(Kind::Species);
@@ -120,7 +126,7 @@ pub(crate) enum State {
 }
 
 /// All handles that were ever given out, and what became of them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Naive {
     states: BTreeMap<Entity, State>,
     /// In the order in which they were given out.
@@ -239,6 +245,34 @@ impl Naive {
             if matches!(state, State::Pending { world: there, .. } if *there == world) {
                 *state = State::Destroyed;
             }
+        }
+    }
+
+    /// Worlds have been saved and loaded: what is not plain is left out, and so are all who are in no world.
+    pub(crate) fn reload(&mut self) {
+        for state in self.states.values_mut() {
+            match state {
+                State::Built { row, .. } => row.keep_plain(),
+                state => *state = State::Destroyed,
+            }
+        }
+    }
+
+    /// The same, but that they are loaded beside the others, with new ids, before these end.
+    pub(crate) fn reload_as(&mut self, new: impl Fn(Entity) -> Entity) {
+        let mut loaded = Vec::new();
+        for (&entity, state) in &self.states {
+            if let State::Built { world, row } = state {
+                let (world, mut row) = (*world, row.clone());
+                row.keep_plain();
+                loaded.push((new(entity), State::Built { world, row }));
+            }
+        }
+        for world in 0..WORLDS {
+            self.end(world);
+        }
+        for (entity, state) in loaded {
+            self.enter(entity, state);
         }
     }
 

@@ -21,6 +21,7 @@ use megachunk::entity::IndexOptions;
 use megachunk::prelude::*;
 use megachunk::world::{SliceReport, Universe};
 
+use crate::world_changes::{Changes, Hashes};
 use crate::world_commands::{CommandOp, Script};
 use crate::world_fragments::{Fused, Guard, Kind, Ledger, Made, Team, register};
 use crate::world_naive::{Naive, Refusal};
@@ -240,6 +241,20 @@ pub(crate) enum WorldOp {
     Flush {
         fuse: u8,
     },
+    /// Whether several threads share the flushes of this world, however little there is to do. (In ordered universes it is
+    /// said once and for all.)
+    Forks {
+        on: bool,
+    },
+    /// Who has changed since a step before?
+    Since {
+        which: u8,
+        back: u8,
+    },
+    /// The worlds are saved and loaded, with their ids or with new ones, and the run goes on with those.
+    Reload {
+        how: u8,
+    },
 }
 
 /// Options that cost little: huge pages would be cleared for a handful of entities.
@@ -250,8 +265,16 @@ fn options() -> (IndexOptions, ChunkOptions) {
 
 /// A universe that costs little to make.
 pub(crate) fn universe() -> Universe {
+    universe_for(Hands::AsSaid)
+}
+
+/// The same, ordered or not.
+pub(crate) fn universe_for(hands: Hands) -> Universe {
     let (index, chunks) = options();
-    Universe::with(&index, &chunks).unwrap()
+    match hands {
+        Hands::AsSaid => Universe::with(&index, &chunks).unwrap(),
+        Hands::Many | Hands::One => Universe::ordered_with(&index, &chunks).unwrap(),
+    }
 }
 
 /// Runs operations, each on the world whose number stands before it (modulo their number).
@@ -259,7 +282,7 @@ pub(crate) fn universe() -> Universe {
 /// # Panics
 /// As soon as the worlds and the model disagree.
 pub(crate) fn run(ops: &[(u8, WorldOp)]) {
-    Machine::new(universe(), Hands::AsSaid).run(ops);
+    Machine::new(Hands::AsSaid).run(ops);
 }
 
 /// Runs operations in two ordered universes: with as many threads as they say and a flush by several, and all by one
@@ -268,13 +291,25 @@ pub(crate) fn run(ops: &[(u8, WorldOp)]) {
 /// # Panics
 /// As soon as worlds and model disagree, and if the two universes differ in an id, a value, or the order of rows.
 pub(crate) fn run_ordered(ops: &[(u8, WorldOp)]) {
-    let (index, chunks) = options();
-    let [many, one] = [Hands::Many, Hands::One].map(|hands| {
-        let universe = Universe::ordered_with(&index, &chunks).unwrap();
-        Machine::new(universe, hands).run(ops)
-    });
+    let [many, one] = [Hands::Many, Hands::One].map(|hands| Machine::new(hands).run(ops));
+    let [(many, mut hashes), (one, others)] = [many, one];
+    hashes.join(others);
     for (step, (many, one)) in many.iter().zip(&one).enumerate() {
         assert_eq!(many, one, "after step {step}, {:?}", ops[step]);
+    }
+}
+
+/// A new world of a universe.
+pub(crate) fn new_world(universe: &Arc<Universe>, hands: Hands) -> World {
+    let mut world = World::of(universe).unwrap();
+    begin(&mut world, hands);
+    world
+}
+
+/// Flushes of a world are shared out however little there is to do, if several threads are to work.
+pub(crate) fn begin(world: &mut World, hands: Hands) {
+    if hands == Hands::Many {
+        world.set_flush_threads_from(Some(1));
     }
 }
 
@@ -289,13 +324,23 @@ pub(crate) enum Hands {
     One,
 }
 
-/// How worlds stand after a step: ids that have been given out, hashes, and the entities of each world in the order of
-/// their rows.
+/// How worlds stand after a step: ids that have been given out, hashes, and the chunks of each world in their order.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stand {
     pub(crate) given: Vec<Entity>,
     pub(crate) hashes: [u64; WORLDS],
-    pub(crate) rows: [Vec<Entity>; WORLDS],
+    pub(crate) chunks: [Vec<ChunkStand>; WORLDS],
+}
+
+/// How a chunk stands: where it comes, when its rows moved and its columns changed, its weather, and the entities in the
+/// order of their rows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ChunkStand {
+    pub(crate) sort_key: u64,
+    pub(crate) order_version: u64,
+    pub(crate) change_versions: [Option<u64>; 5],
+    pub(crate) weather: Option<u32>,
+    pub(crate) entities: Vec<Entity>,
 }
 
 pub(crate) struct Machine {
@@ -303,6 +348,12 @@ pub(crate) struct Machine {
     pub(crate) universe: Arc<Universe>,
     pub(crate) worlds: Vec<World>,
     pub(crate) watches: Vec<Watch>,
+    pub(crate) changes: Vec<Changes>,
+    pub(crate) hashes: Hashes,
+    /// The hash of each world when it was compared last.
+    pub(crate) hashed: [u64; WORLDS],
+    /// Whether several threads share the flushes of a world.
+    pub(crate) forks: [bool; WORLDS],
     pub(crate) queries: Vec<Box<dyn Kept>>,
     pub(crate) model: Naive,
     pub(crate) ledger: Arc<Ledger>,
@@ -325,14 +376,18 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    fn new(universe: Universe, hands: Hands) -> Self {
-        let universe = Arc::new(universe);
+    fn new(hands: Hands) -> Self {
+        let universe = Arc::new(universe_for(hands));
         register(&universe).unwrap();
-        let worlds: Vec<World> = (0..WORLDS).map(|_| World::of(&universe).unwrap()).collect();
+        let worlds: Vec<World> = (0..WORLDS).map(|_| new_world(&universe, hands)).collect();
         let watches = worlds.iter().map(Watch::new);
         Self {
             hands,
             watches: watches.collect::<Result<_, _>>().unwrap(),
+            changes: worlds.iter().map(Changes::new).collect(),
+            hashes: Hashes::default(),
+            hashed: [0; WORLDS],
+            forks: [false; WORLDS],
             queries: world_probes::all(&worlds[0]).unwrap(),
             universe,
             worlds,
@@ -350,19 +405,21 @@ impl Machine {
         }
     }
 
-    /// Runs operations; how the worlds of an ordered universe stood after each.
-    fn run(mut self, ops: &[(u8, WorldOp)]) -> Vec<Stand> {
+    /// Runs operations; how the worlds of an ordered universe stood after each, and hashes of what was in the worlds.
+    fn run(mut self, ops: &[(u8, WorldOp)]) -> (Vec<Stand>, Hashes) {
         let mut stands = Vec::new();
         for (number, &(world, op)) in ops.iter().enumerate() {
             self.at = usize::from(world) % WORLDS;
+            let quiet = self.is_quiet(op);
             self.step(op);
-            self.compare(number);
+            self.compare(number, quiet);
             if self.is_ordered() {
                 stands.push(self.stand());
             }
         }
+        let hashes = std::mem::take(&mut self.hashes);
         self.finish();
-        stands
+        (stands, hashes)
     }
 
     /// Whether ids are in order.
@@ -558,6 +615,9 @@ impl Machine {
             }
             WorldOp::Record { threads, together } => self.record(threads, together),
             WorldOp::Flush { fuse } => self.flush(fuse),
+            WorldOp::Forks { on } => self.set_forks(on),
+            WorldOp::Since { which, back } => self.since(which, back),
+            WorldOp::Reload { how } => self.reload(how),
             op => unreachable!("{op:?} is an operation on one entity"),
         }
     }

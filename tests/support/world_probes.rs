@@ -156,6 +156,9 @@ pub(crate) trait Kept {
     /// Runs it in one of several ways, and compares.
     fn run(&mut self, world: &mut World, model: &mut Naive, number: usize, way: u8);
 
+    /// Whether it lends something for writing.
+    fn writes(&self) -> bool;
+
     /// Runs it with a closure that burns the ledger's fuse.
     fn interrupt(&mut self, world: &mut World, ledger: &Ledger);
 }
@@ -205,6 +208,11 @@ impl<P: Probe> Kept for KeptProbe<P> {
         assert_eq!(seen, expected, "{name}");
         assert_eq!(self.0.on(world).is_empty(), expected.is_empty());
         assert_eq!(self.0.on(world).single().is_some(), expected.len() == 1);
+    }
+
+    fn writes(&self) -> bool {
+        // As the type says.
+        std::any::type_name::<P::Data>().contains("&mut ")
     }
 
     fn interrupt(&mut self, world: &mut World, ledger: &Ledger) {
@@ -281,6 +289,24 @@ impl Watch {
     }
 }
 
+/// Whatever way a query is walked, it is in one order: that of rows.
+fn orders(world: &mut World) {
+    type Data = (Entity, Option<&'static Switch>);
+    let mut all = world.query::<Data, ()>().unwrap();
+    let mut by_for_each = Vec::new();
+    all.for_each(|(entity, _)| by_for_each.push(entity));
+    let by_iter: Vec<Entity> = all.iter().map(|(entity, _)| entity).collect();
+    assert_eq!(by_for_each, by_iter);
+    let mut by_chunk = Vec::new();
+    let mut keys = Vec::new();
+    all.run().for_each_chunk(|chunk, (entities, _)| {
+        keys.push(chunk.sort_key());
+        by_chunk.extend_from_slice(entities);
+    });
+    assert_eq!(by_for_each, by_chunk);
+    assert!(keys.is_sorted_by(|one, two| one < two), "{keys:?}");
+}
+
 /// Runs a query chunk by chunk, and looks at each chunk as a whole.
 pub(crate) fn chunks(world: &mut World, model: &mut Naive, number: usize) {
     type Data = (Entity, &'static mut Small, Option<&'static Matrix>);
@@ -311,6 +337,7 @@ pub(crate) fn chunks(world: &mut World, model: &mut Naive, number: usize) {
         }
     }
     assert_eq!(seen, expected);
+    orders(world);
     for wanted in 0..3 {
         let team = crate::world_fragments::team(wanted);
         let count = model

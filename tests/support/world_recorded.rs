@@ -55,7 +55,7 @@ pub(crate) enum Act {
 }
 
 /// A recorder that has closed.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Segment {
     pub(crate) key: u64,
     pub(crate) number: u64,

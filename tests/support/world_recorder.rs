@@ -12,8 +12,8 @@ use megachunk::world::Prototype;
 use crate::world_bulk::{id, kinds_in, value};
 use crate::world_commands::CommandOp;
 use crate::world_fragments::{
-    Awake, Counted, Fused, GONE_SHAPES, Kind, Ledger, Made, Matrix, Small, Switch, Tag, Team, Text,
-    WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
+    Awake, Counted, Fused, Kind, Ledger, Made, Matrix, Small, Switch, Tag, Team, Text, WithShape,
+    gone_kinds_of, gone_shape_of, kinds_of, with_gone, with_shape,
 };
 use crate::world_naive::Refusal;
 use crate::world_recorded::{Act, Deferred, Event};
@@ -311,7 +311,7 @@ impl Recorder<'_> {
                 payload,
                 ..
             } => {
-                let gone = gone % GONE_SHAPES;
+                let gone = gone_shape_of(gone);
                 let swapped = with_gone(gone, Change(commands, desk, entity, op));
                 recorded(swapped, gone_kinds_of(gone), kinds_of(come), payload)
             }

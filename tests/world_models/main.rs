@@ -4,8 +4,12 @@
 
 #[path = "../support/world_bulk.rs"]
 mod world_bulk;
+#[path = "../support/world_bytes.rs"]
+mod world_bytes;
 #[path = "../support/world_calls.rs"]
 mod world_calls;
+#[path = "../support/world_changes.rs"]
+mod world_changes;
 #[path = "../support/world_commands.rs"]
 mod world_commands;
 #[path = "../support/world_compare.rs"]
@@ -25,3 +29,4 @@ mod world_recorder;
 
 mod operations;
 mod panics;
+mod seeds;

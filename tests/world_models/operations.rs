@@ -98,6 +98,9 @@ fn op() -> impl Strategy<Value = WorldOp> {
         2 => prop_oneof![Just(255_u8), byte()].prop_map(|budget| Compact { budget }),
         1 => Just(Collect),
         1 => Just(Snapshot),
+        1 => any::<bool>().prop_map(|on| Forks { on }),
+        3 => (byte(), byte()).prop_map(|(which, back)| Since { which, back }),
+        1 => byte().prop_map(|how| Reload { how }),
     ]
 }
 
@@ -128,6 +131,9 @@ fn at_once() -> impl Strategy<Value = WorldOp> {
         1 => (pick(), byte(), payload())
             .prop_map(|(pick, shape, payload)| Build { pick, shape, payload, fuse: 0 }),
         1 => Just(Snapshot),
+        1 => any::<bool>().prop_map(|on| Forks { on }),
+        1 => (byte(), byte()).prop_map(|(which, back)| Since { which, back }),
+        1 => byte().prop_map(|how| Reload { how }),
     ]
 }
 
@@ -380,10 +386,12 @@ fn recorded() -> Vec<WorldOp> {
 
 #[test]
 fn users_code_that_panics_in_a_flush_stops_nothing() {
-    for (threads, together) in [(0, false), (1, true)] {
+    // One thread records and flushes, or several.
+    for (threads, together, on) in [(0, false, false), (1, true, true)] {
         for j in 0..48 {
             let mut ops = Vec::new();
             let mut of_world = |op| ops.push((0, op));
+            of_world(WorldOp::Forks { on });
             begin().into_iter().for_each(&mut of_world);
             recorded().into_iter().for_each(&mut of_world);
             of_world(WorldOp::Record { threads, together });
@@ -393,6 +401,82 @@ fn users_code_that_panics_in_a_flush_stops_nothing() {
             of_world(WorldOp::Record { threads, together });
             // With the world.
             of_world(WorldOp::Renew { fuse: 0x80 | j });
+            run(&ops);
+        }
+    }
+}
+
+/// No closure is recorded, so the naive world knows what each entity may be.
+#[test]
+fn who_finds_no_chunk_in_a_flush_is_as_he_was_or_as_he_is_to_be() {
+    use CommandOp::*;
+    let batch = |(shape, len)| WorldOp::CreateBatch {
+        shape,
+        payload: 7,
+        len,
+        fuse: 0,
+    };
+    let payload = 5;
+    let add = |(pick, shape)| Add {
+        pick,
+        shape,
+        payload,
+    };
+    let mut commands: Vec<CommandOp> = [19, 20].map(|shape| Create { shape, payload }).into();
+    commands.extend(
+        [
+            (0, 19),
+            (3, 13),
+            (1, 20),
+            (11, 20),
+            (12, 19),
+            (20, 19),
+            (21, 3),
+        ]
+        .map(add),
+    );
+    commands.extend([
+        CreateBatch {
+            shape: 19,
+            payload,
+            len: 30,
+        },
+        Build {
+            pick: 28,
+            shape: 19,
+            payload,
+        },
+        add((0x8000, 13)),
+        add((0x8003, 20)),
+        Enable {
+            pick: 20,
+            which: 0,
+            on: false,
+        },
+        Remove { pick: 22, shape: 1 },
+        Swap {
+            pick: 25,
+            gone: 3,
+            come: 20,
+            payload,
+        },
+        SetShared { pick: 26, payload },
+        Destroy { pick: 4 },
+        Destroy { pick: 29 },
+    ]);
+    for on in [false, true] {
+        for j in 0..12 {
+            let mut ops = vec![WorldOp::Forks { on }];
+            ops.extend([(2, 10), (0, 10), (14, 5), (19, 3)].map(batch));
+            ops.extend([WorldOp::Reserve { len: 3 }, WorldOp::Script { key: 128 }]);
+            ops.extend(commands.iter().copied().map(WorldOp::Command));
+            ops.push(WorldOp::Record {
+                threads: 0,
+                together: false,
+            });
+            ops.push(WorldOp::Flush { fuse: 0x80 | j });
+            ops.push(WorldOp::Flush { fuse: 0 });
+            let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
             run(&ops);
         }
     }

@@ -5,8 +5,9 @@
 //!
 //! Format of an input, and of the seeds in `corpus/structural`: a byte, then operations one after the other. If
 //! that byte is odd the universe is ordered, and all is done twice: by several threads and by one. An operation is a
-//! byte that names the world by its high bit and the operation by the others (modulo their number), and then its
-//! arguments, as `tests/support/world_bytes.rs` has them. (A new operation comes last there: seeds name the others.)
+//! byte that names the world by its high bit and the operation by the others, and then its arguments, as
+//! `tests/support/world_bytes.rs` has them. (A new operation comes last there: seeds name the others.) All of each seed is
+//! run, which a test asks for: `tests/world_models/seeds.rs`.
 
 #![no_main]
 

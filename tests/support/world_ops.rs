@@ -4,12 +4,13 @@
 //! fuzz target `structural` make up the operations; both call [`run`]. What entities are made of stands
 //! in `world_fragments.rs`, the naive world in `world_naive.rs`, the queries in `world_probes.rs`, the calls in
 //! `world_calls.rs`, `world_bulk.rs` and `world_commands.rs`, the naive flush in `world_recorded.rs`, the comparison
-//! in `world_compare.rs`.
+//! in `world_compare.rs`, what changes must be seen in `world_changes.rs`.
 //!
 //! User's code (constructors, closures, `Drop`, `Clone`) panics where a *fuse* says so: the low seven bits
 //! are the number of calls until then, and without the high bit nothing panics. After each operation, also
 //! one that panicked, counts, compositions, values and one of the queries are compared, and that every
-//! value that must be dropped was dropped exactly once.
+//! value that must be dropped was dropped exactly once; that changes are seen, and nobody's if nothing was done; and that
+//! hashes are the same where worlds are.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

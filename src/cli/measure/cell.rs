@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::turns::Turns;
 use super::{Barrier, Canary, Figures, Pool, Span, Stopwatch, WorkerPanic, caught};
 
 /// One contender, set up for one workload and a number of threads.
@@ -135,11 +136,9 @@ fn attempt(
     for course in courses.iter_mut().flatten() {
         course.samples = vec![Vec::new(); cell.phases];
     }
-    let turns = courses.len();
+    let turns = Turns::of(courses.len());
     for repetition in 0..effort.repetitions {
-        for turn in 0..turns {
-            // Everybody follows everybody in turn: nobody always runs in the wake of the same.
-            let turn = (turn + repetition) % turns;
+        for turn in turns.order(repetition) {
             let Ok(course) = &mut courses[turn] else {
                 continue;
             };

@@ -2,10 +2,11 @@
 //!
 //! One process measures everything. For one *cell*, a workload on a number of threads, every
 //! contender is set up as a [`Subject`]; then the repetitions go round the contenders in turn, so
-//! that a slow minute of the machine hits all of them. The [`Pool`]'s threads live for the whole
-//! run; each stamps its own start and end with its [`Stopwatch`], and a repetition took from the
-//! first start to the last end. Before and after each multi-thread cell the [`Canary`] shows how
-//! many processors the machine really gave; where it gave too few, the cell is void.
+//! that a slow minute of the machine hits all of them, and in an order in which everybody follows
+//! everybody else. The [`Pool`]'s threads live for the whole run; each stamps its own start and end
+//! with its [`Stopwatch`], and a repetition took from the first start to the last end. Before and
+//! after each multi-thread cell the [`Canary`] shows how many processors the machine really gave;
+//! where it gave too few, the cell is void.
 
 mod barrier;
 mod canary;
@@ -15,6 +16,7 @@ mod host;
 mod machine;
 mod pool;
 mod stopwatch;
+mod turns;
 
 pub use barrier::Barrier;
 pub use canary::Canary;

@@ -31,6 +31,7 @@ pub(super) fn world<C: EcsContender>(of_each: u32) -> C {
             }
         }
     }
+    world.settled();
     world
 }
 

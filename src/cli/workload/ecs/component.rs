@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::{EcsContender, MILLION, Size, Tally, heap, locked};
+use super::{EcsContender, MILLION, Size, Tally, locked, settle};
 use crate::cli::measure::{Stopwatch, Subject};
 
 /// How a component comes and goes.
@@ -45,11 +45,8 @@ impl<C: EcsContender> Component<C> {
 }
 
 impl<C: EcsContender> Subject for Component<C> {
-    fn prepare(&self) {
-        heap::prepare(self.entities);
-    }
-
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        settle(self.entities);
         let ids = &mut *locked(&self.ids);
         let mut world = C::fresh();
         ids.clear();

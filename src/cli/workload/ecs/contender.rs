@@ -14,6 +14,8 @@ use crate::cli::workload::Unsupported;
 /// needs more is not run; its row shows why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcsAbilities {
+    /// Tells live handles from dead ones: no dead one ever comes back to life.
+    pub checks_handles: bool,
     /// Destroys the entities of a slice in one call.
     pub despawns_slices: bool,
     /// Adds a component to the entities of a slice in one call.
@@ -44,6 +46,7 @@ pub struct EcsAbilities {
 impl EcsAbilities {
     /// One entity after the other.
     pub const SINGLE: Self = Self {
+        checks_handles: true,
         despawns_slices: false,
         adds_to_slices: false,
         removes_from_slices: false,
@@ -134,6 +137,10 @@ pub trait EcsContender: Send + Sized + 'static {
         Ok(())
     }
 
+    /// Called once a world is populated that has many archetypes, and whose entities stay as they are from here on:
+    /// whatever the contender's documentation recommends to do then. Outside all timing.
+    fn settled(&mut self) {}
+
     /// Creates an entity with matrix, position, rotation and velocity for each of `numbers`, in
     /// the fewest calls, and appends the handles to `out`, which has room.
     fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Self::Id>);
@@ -162,8 +169,13 @@ pub trait EcsContender: Send + Sized + 'static {
         unreachable!("a contender that says it can implements this")
     }
 
-    /// Destroys all entities.
+    /// Destroys all entities. With [`EcsAbilities::checks_handles`] all handles stay dead.
     fn clear(&mut self);
+
+    /// Whether the entity lives: outside all timing. Only called with [`EcsAbilities::checks_handles`].
+    fn lives(&mut self, _id: Self::Id) -> bool {
+        unreachable!("a contender that says it can tell implements this")
+    }
 
     /// All entities with what they have, of the components of [`spawn_slice`](Self::spawn_slice), as bytes. Only called
     /// with [`EcsAbilities::serializes`].

@@ -1,10 +1,10 @@
 //! `spawn_templates`: one million agents of three kinds, by one batch for each kind and by one call of a spawner.
 
-use std::sync::Mutex;
+use core::marker::PhantomData;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{EcsContender, MILLION, Size, heap, locked};
+use super::{EcsContender, MILLION, Size, settle_on};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::Unsupported;
 
@@ -22,7 +22,7 @@ pub enum Crowd {
 
 /// The five rows.
 pub(super) struct Rows<C> {
-    world: Mutex<Option<C>>,
+    world: PhantomData<fn() -> C>,
     entities: u32,
     pool: ThreadPool,
 }
@@ -31,7 +31,7 @@ impl<C: EcsContender> Rows<C> {
     pub(super) fn new(size: Size, threads: usize) -> Result<Self, Unsupported> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         Ok(Self {
-            world: Mutex::new(None),
+            world: PhantomData,
             entities: size.of(MILLION),
             pool: pool.map_err(|error| Unsupported(error.to_string().into()))?,
         })
@@ -50,19 +50,14 @@ impl<C: EcsContender> Rows<C> {
 }
 
 impl<C: EcsContender> Subject for Rows<C> {
-    fn prepare(&self) {
-        heap::prepare(self.entities);
-    }
-
     fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
         if worker > 0 {
             return;
         }
-        let world = &mut *locked(&self.world);
         for (row, crowd) in [Crowd::Batches, Crowd::Spawner].into_iter().enumerate() {
-            // The one before goes first: both find what a world of as many has left.
-            *world = None;
-            let world = world.insert(C::fresh());
+            // The one before is gone: neither finds what it has left.
+            settle_on(&self.pool, self.entities);
+            let world = &mut C::fresh();
             self.row(world, row, crowd, watch);
             self.row(world, row + 2, crowd, watch);
             if crowd == Crowd::Spawner {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{EcsContender, MILLION, Size, Tally, heap, locked, values};
+use super::{EcsContender, MILLION, Size, Tally, locked, settle_on, values};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::{Shuffler, Unsupported};
 
@@ -260,14 +260,11 @@ impl<C: EcsContender> Recorded<C> {
 }
 
 impl<C: EcsContender> Subject for Recorded<C> {
-    fn prepare(&self) {
-        heap::prepare(self.entities);
-    }
-
     fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
         // The contender's threads do the work, all of it: one that waited for them would take a processor from them
         // while the system finds out.
         if worker == 0 {
+            settle_on(&self.pool, self.entities);
             self.pool.install(|| self.run(watch));
         }
     }

@@ -158,6 +158,7 @@ impl EcsContender for Megachunk {
 
     const NAME: &'static str = "megachunk";
     const ABILITIES: EcsAbilities = EcsAbilities {
+        checks_handles: true,
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
@@ -249,6 +250,10 @@ impl EcsContender for Megachunk {
 
     fn clear(&mut self) {
         self.world.clear();
+    }
+
+    fn lives(&mut self, id: Entity) -> bool {
+        self.world.exists(id)
     }
 
     fn add_each(&mut self, ids: &[Entity]) {

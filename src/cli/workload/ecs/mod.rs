@@ -36,6 +36,7 @@ use component::Way;
 pub use contender::{EcsAbilities, EcsContender, Tally};
 pub use crowd::Crowd;
 pub use deferred::{Deferred, DeferredCase, Mixed};
+pub use heap::{settle, settle_on};
 pub use limit::Limit;
 pub use megachunk::Megachunk;
 pub use systems::{Solving, Systems, SystemsCase, in_pool, own_threads, threads, threads_for};

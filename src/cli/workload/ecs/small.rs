@@ -86,6 +86,7 @@ pub(super) fn fragmented<C: EcsContender>(of_each: u32) -> C {
     for spawn in super::kinds::<C>() {
         spawn(&mut world, of_each);
     }
+    world.settled();
     world
 }
 

@@ -2,12 +2,16 @@
 
 use std::sync::Mutex;
 
-use super::{EcsContender, MILLION, Size, Tally, heap, locked};
+use super::{EcsContender, MILLION, Size, Tally, locked, settle};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::Shuffler;
 
+/// Handles that are asked for after their entities died.
+const ASKED: usize = 64;
+
 /// One million are created in a fresh world, cleared, created again where they were, and
-/// destroyed one by one.
+/// destroyed one by one. Who is cleared stays dead: its handle is asked for at once, and when all
+/// its room is taken again.
 pub(super) struct InBatch<C: EcsContender> {
     ids: Mutex<Vec<C::Id>>,
     entities: u32,
@@ -24,11 +28,8 @@ impl<C: EcsContender> InBatch<C> {
 }
 
 impl<C: EcsContender> Subject for InBatch<C> {
-    fn prepare(&self) {
-        heap::prepare(self.entities);
-    }
-
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        settle(self.entities);
         let ids = &mut *locked(&self.ids);
         let numbers = 0..self.entities;
         let operations = u64::from(self.entities);
@@ -36,11 +37,16 @@ impl<C: EcsContender> Subject for InBatch<C> {
         ids.clear();
         watch.time(0, operations, || world.spawn_slice(numbers.clone(), ids));
         assert_eq!(world.positions(), super::positions(self.entities, 0));
+        let old: Vec<C::Id> = (ids.iter().copied())
+            .step_by((ids.len() / ASKED).max(1))
+            .collect();
         watch.time(1, operations, || world.clear());
         assert_eq!(world.positions(), Tally::default());
+        assert_all_dead(&mut world, &old);
         ids.clear();
         watch.time(2, operations, || world.spawn_slice(numbers.clone(), ids));
         assert_eq!(world.positions(), super::positions(self.entities, 0));
+        assert_all_dead(&mut world, &old);
         let died = watch.time(3, operations, || world.despawn_each(ids));
         assert_eq!(died, ids.len(), "entities that were created are alive");
         assert_eq!(world.positions(), Tally::default());
@@ -68,11 +74,8 @@ impl<C: EcsContender> OneByOne<C> {
 }
 
 impl<C: EcsContender> Subject for OneByOne<C> {
-    fn prepare(&self) {
-        heap::prepare(self.entities);
-    }
-
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        settle(self.entities);
         let ids = &mut *locked(&self.ids);
         let mut world = C::fresh();
         ids.clear();
@@ -132,6 +135,15 @@ impl<C: EcsContender> Subject for RandomHalf<C> {
 
     fn is_fixed(&self) -> bool {
         true
+    }
+}
+
+/// # Panics
+/// When a handle is alive that should be dead, of a contender that tells.
+fn assert_all_dead<C: EcsContender>(world: &mut C, handles: &[C::Id]) {
+    if C::ABILITIES.checks_handles {
+        let alive = handles.iter().filter(|&&id| world.lives(id)).count();
+        assert_eq!(alive, 0, "who was destroyed stays dead");
     }
 }
 

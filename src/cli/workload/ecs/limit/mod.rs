@@ -158,6 +158,7 @@ impl EcsContender for Limit {
 
     const NAME: &'static str = "limit";
     const ABILITIES: EcsAbilities = EcsAbilities {
+        checks_handles: false,
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,

@@ -10,7 +10,7 @@ fn every_peer_gets_through_every_workload_on_worlds() {
     let pool = Pool::start(2).unwrap();
     for workload in EcsWorkload::ALL {
         let rows = workload.rows();
-        for entrant in registry.worlds() {
+        for entrant in registry.worlds(workload) {
             let runs = |n: &usize| workload.runs_on(*n) && entrant.is_admitted(workload, *n);
             for threads in [1, 2].into_iter().filter(runs) {
                 let subject = match entrant.set_up(workload, threads, Size::Small) {

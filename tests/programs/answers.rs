@@ -107,7 +107,7 @@ fn every_contender_gets_through_every_workload_on_worlds() {
     let pool = Pool::start(2).unwrap();
     for workload in EcsWorkload::ALL {
         let rows = workload.rows().len();
-        for entrant in registry.worlds() {
+        for entrant in registry.worlds(workload) {
             for threads in [1, 2] {
                 if workload.runs_on(threads) && entrant.is_admitted(workload, threads) {
                     let subject = match entrant.set_up(workload, threads, Size::Small) {

@@ -178,7 +178,7 @@ fn of_worlds<'a>(
     workload: EcsWorkload,
     threads: usize,
 ) -> Planned<'a> {
-    let entrants = registry.worlds().map(|entrant| Entrant {
+    let entrants = registry.worlds(workload).map(|entrant| Entrant {
         name: entrant.name(),
         is_counted: false,
         try_room: Box::new(move || entrant.try_room()),

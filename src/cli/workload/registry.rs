@@ -6,7 +6,9 @@ use super::chunk::{
     self, ChunkContender, ChunkEntrant, ChunkSeam, ChunkWorkload, NaiveChunks, ProductChunks,
     PublishedChunks, SmallPageChunks,
 };
-use super::ecs::{self, EcsContender, EcsEntrant, Limit, Megachunk};
+use super::ecs::{
+    self, EcsContender, EcsEntrant, EcsWorkload, Limit, Megachunk, SmallPages as SmallPageWorlds,
+};
 use super::id::{
     self, IdContender, IdEntrant, IdWorkload, PlainPages, Seam, Sessions, SmallPages, Usual,
 };
@@ -25,7 +27,7 @@ pub type Named<T> = (&'static str, fn() -> io::Result<Box<T>>);
 pub struct Registry {
     ids: Vec<IdEntry>,
     chunks: Vec<ChunkEntry>,
-    worlds: Vec<Box<dyn EcsEntrant>>,
+    worlds: Vec<EcsEntry>,
     entity_allocators: Vec<Named<dyn Contender>>,
     chunk_allocators: Vec<Named<dyn ChunkSubject>>,
 }
@@ -38,6 +40,11 @@ struct IdEntry {
 struct ChunkEntry {
     entrant: Box<dyn ChunkEntrant>,
     only: Option<&'static [ChunkWorkload]>,
+}
+
+struct EcsEntry {
+    entrant: Box<dyn EcsEntrant>,
+    only: Option<&'static [EcsWorkload]>,
 }
 
 impl Registry {
@@ -91,7 +98,16 @@ impl Registry {
             .add_chunk_allocator::<chunk_room::reference::MegachunkDots>()
             .add_chunk_allocator::<MegachunkAllocator>()
             .add_ecs_contender::<Limit>()
-            .add_ecs_contender::<Megachunk>();
+            .add_ecs_contender::<Megachunk>()
+            .add_ecs_variant::<Megachunk<SmallPageWorlds>>(&[
+                EcsWorkload::SpawnMillion,
+                EcsWorkload::SpawnMillionSingle,
+                EcsWorkload::DespawnHalfSingle,
+                EcsWorkload::DespawnHalfSlice,
+                EcsWorkload::GetSingle,
+                EcsWorkload::GetSlice,
+                EcsWorkload::IterateMillion,
+            ]);
         registry
     }
 
@@ -160,13 +176,28 @@ impl Registry {
 
     /// Adds a contender on worlds.
     pub fn add_ecs_contender<C: EcsContender>(&mut self) -> &mut Self {
-        self.worlds.push(ecs::entrant::<C>());
+        self.worlds.push(EcsEntry {
+            entrant: ecs::entrant::<C>(),
+            only: None,
+        });
         self
     }
 
-    /// Who takes part in workloads on worlds.
-    pub fn worlds(&self) -> impl Iterator<Item = &dyn EcsEntrant> {
-        self.worlds.iter().map(|entrant| &**entrant)
+    /// Adds a contender on worlds that takes part in some workloads only.
+    pub fn add_ecs_variant<C: EcsContender>(&mut self, only: &'static [EcsWorkload]) -> &mut Self {
+        self.worlds.push(EcsEntry {
+            entrant: ecs::entrant::<C>(),
+            only: Some(only),
+        });
+        self
+    }
+
+    /// Who takes part in `workload`.
+    pub fn worlds(&self, workload: EcsWorkload) -> impl Iterator<Item = &dyn EcsEntrant> {
+        let entries = self.worlds.iter();
+        let taking_part =
+            entries.filter(move |entry| entry.only.is_none_or(|only| only.contains(&workload)));
+        taking_part.map(|entry| &*entry.entrant)
     }
 
     /// Who takes part in `workload`.
@@ -203,7 +234,7 @@ impl Registry {
 
     /// The names of those who take part in workloads on worlds, in order.
     pub fn world_names(&self) -> impl Iterator<Item = &'static str> {
-        self.worlds().map(EcsEntrant::name)
+        self.worlds.iter().map(|entry| entry.entrant.name())
     }
 
     /// All names, in order: a name that several groups share comes as often.

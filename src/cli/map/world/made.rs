@@ -90,7 +90,7 @@ fn no_room(source: std::io::Error) -> CliError {
 
 /// For worlds that are made by who has no errors.
 fn has_room() -> Result<(), CliError> {
-    Megachunk::try_room().map_err(no_room)
+    <Megachunk>::try_room().map_err(no_room)
 }
 
 /// A place.

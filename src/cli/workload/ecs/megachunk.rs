@@ -1,8 +1,11 @@
 //! `megachunk`: the product.
 
+use core::fmt;
+use core::marker::PhantomData;
 use core::ops::Range;
 use core::time::Duration;
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::ThreadPool;
@@ -84,12 +87,59 @@ fn body_is_plain(registry: &FragmentRegistry) -> Result<(), FragmentError> {
     Ok(())
 }
 
+/// What memory a world is in, and what it is then called.
+pub trait Pages: 'static {
+    /// The name in tables.
+    const NAME: &'static str;
+
+    /// A universe without worlds.
+    fn universe() -> Universe;
+}
+
+/// As a world itself has it: pages are huge where the system grants them.
+#[derive(Debug)]
+pub struct UsualPages;
+
+impl Pages for UsualPages {
+    const NAME: &'static str = "megachunk";
+
+    fn universe() -> Universe {
+        Universe::new()
+    }
+}
+
+/// Without huge pages: what they are worth, and what a world does where there are none.
+#[derive(Debug)]
+pub struct SmallPages;
+
+/// Empty mega-chunks that a universe keeps that asks for nothing else.
+const KEPT: usize = 256;
+
+impl Pages for SmallPages {
+    const NAME: &'static str = "megachunk_small_pages";
+
+    fn universe() -> Universe {
+        let index = IndexOptions::new().huge_pages(false);
+        let chunks = ChunkOptions::new().huge_pages(false).retain(KEPT);
+        match Universe::with(&index, &chunks) {
+            Ok(universe) => universe,
+            Err(error) => panic!("no address space for a universe: {error}"),
+        }
+    }
+}
+
 /// A world, and the queries that were made so far.
-#[derive(Debug, Default)]
-pub struct Megachunk {
+pub struct Megachunk<P = UsualPages> {
     world: World,
     moving: Option<Query<(&'static mut Position, &'static Velocity)>>,
     data: Option<Query<&'static mut Data>>,
+    pages: PhantomData<fn() -> P>,
+}
+
+impl<P: Pages> fmt::Debug for Megachunk<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple(P::NAME).field(&self.world).finish()
+    }
 }
 
 /// The workloads hand in nothing that could be refused, and the machine has room for it.
@@ -129,7 +179,16 @@ fn get_slice(world: &World, ids: &[Entity]) -> Tally {
     tally
 }
 
-impl Megachunk {
+impl<P> Megachunk<P> {
+    fn on(world: World) -> Self {
+        Self {
+            world,
+            moving: None,
+            data: None,
+            pages: PhantomData,
+        }
+    }
+
     pub(super) fn into_world(self) -> World {
         self.world
     }
@@ -153,10 +212,10 @@ impl Megachunk {
     }
 }
 
-impl EcsContender for Megachunk {
+impl<P: Pages> EcsContender for Megachunk<P> {
     type Id = Entity;
 
-    const NAME: &'static str = "megachunk";
+    const NAME: &'static str = P::NAME;
     const ABILITIES: EcsAbilities = EcsAbilities {
         checks_handles: true,
         despawns_slices: true,
@@ -174,7 +233,7 @@ impl EcsContender for Megachunk {
     };
 
     fn fresh() -> Self {
-        Self::default()
+        Self::on(done(World::of(&Arc::new(P::universe()))))
     }
 
     fn try_room() -> io::Result<()> {
@@ -239,13 +298,9 @@ impl EcsContender for Megachunk {
     }
 
     fn load(bytes: &[u8]) -> Self {
-        let universe = Universe::new();
+        let universe = P::universe();
         body_is_plain(universe.registry()).expect("four plain fragments");
-        let world = World::from_snapshot(bytes, universe).expect("what was saved");
-        Self {
-            world,
-            ..Self::default()
-        }
+        Self::on(World::from_snapshot(bytes, universe).expect("what was saved"))
     }
 
     fn clear(&mut self) {

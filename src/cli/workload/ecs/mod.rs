@@ -38,7 +38,7 @@ pub use crowd::Crowd;
 pub use deferred::{Deferred, DeferredCase, Mixed};
 pub use heap::{settle, settle_on};
 pub use limit::Limit;
-pub use megachunk::Megachunk;
+pub use megachunk::{Megachunk, Pages, SmallPages, UsualPages};
 pub use systems::{Solving, Systems, SystemsCase, in_pool, own_threads, threads, threads_for};
 
 /// "1m" in the workloads' names.

@@ -322,6 +322,7 @@ fn measure_one(
                             .failed_claims_per_op
                             .filter(|_| entrant.is_counted),
                         memory_bytes: row.resident,
+                        cores: (planned.threads > 1).then_some(outcome.cores),
                         void: outcome.void,
                         unsteady: false,
                     });

@@ -92,8 +92,8 @@ impl Report {
         if let Some(left_out) = self.left_out() {
             page.line(&format!("<p>{}</p>", escaped(&left_out)));
         }
-        if let Some(cold) = self.cold() {
-            page.line(&format!("<p>{}</p>", escaped(cold)));
+        for note in [self.pages(), self.helpers()].into_iter().flatten() {
+            page.line(&format!("<p>{}</p>", escaped(note)));
         }
         if !machine.optimised {
             page.line(&format!("<p><strong>{UNOPTIMISED}</strong></p>"));

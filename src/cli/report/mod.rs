@@ -100,7 +100,11 @@ pub struct Row {
     /// Resident memory that the contender needed; only where the workload asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Whether the machine gave too few processors while it was measured.
+    /// The fewest processors that the machine gave, before or after it was measured: how many times as much of work that
+    /// needs nothing else all threads did as one. Only on several threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<f64>,
+    /// Whether these are too few: fewer than 0.9 a thread.
     pub void: bool,
     /// Whether ratios say little: the repetitions on one thread, which are never void, lie far apart, or there is only
     /// one, on whatever number of threads.
@@ -316,16 +320,26 @@ impl Report {
         marked.then(unsteady_means)
     }
 
-    /// What cold rows of worlds do not compare, if there are any.
-    fn cold(&self) -> Option<&'static str> {
-        let mut worlds = self
-            .rows
-            .iter()
-            .filter(|row| row.section == Section::Worlds);
-        worlds.any(|row| row.workload.ends_with("_cold")).then_some(
-            "Rows that end in cold: megachunk asks the system for huge pages. Where these are given on request only \
-             (`madvise`), the heap of all others has small ones, which cost more to touch first; with \
-             GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment, the heap of glibc asks, too.",
+    /// What rows of large worlds do not compare, if there are any.
+    fn pages(&self) -> Option<&'static str> {
+        let worlds = self.rows.iter();
+        let mut worlds = worlds.filter(|row| row.section == Section::Worlds);
+        worlds.any(|row| is_large(&row.workload)).then_some(
+            "Rows of a million entities and more: megachunk asks the system for huge pages. Where these are given on \
+             request only (`madvise`), the heap of all others, that of limit as well, has small ones, which cost more to \
+             touch first (cold rows), and more to look up in. megachunk_small_pages, in some of these rows, is megachunk \
+             without huge pages: what lies between the two is theirs. With GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the \
+             environment, the heap of glibc asks, too.",
+        )
+    }
+
+    /// What of the rows on several threads is not on as many, if there is any.
+    fn helpers(&self) -> Option<&'static str> {
+        let mut rows = self.rows.iter().filter(|row| row.threads > 1);
+        let helps = |row: &Row| row.contender == "bevy_ecs" && row.workload.starts_with("iterate_");
+        rows.any(helps).then_some(
+            "bevy_ecs in iterate rows on several threads: the thread that calls works on the loop, too, beside a pool of \
+             as many threads as the row says.",
         )
     }
 
@@ -337,6 +351,15 @@ impl Report {
                 && row.contender == contender
         })
     }
+}
+
+/// Whether a row of worlds is of a million entities or more.
+fn is_large(workload: &str) -> bool {
+    let large = [
+        "1m", "5m", "10m", "half", "deferred", "cold", "warm", "beside",
+    ];
+    let mut words = workload.split(['_', '/', ':']);
+    words.any(|word| large.contains(&word))
 }
 
 #[cfg(test)]
@@ -361,6 +384,7 @@ mod tests {
             rmw_per_op: None,
             failed_claims_per_op: None,
             memory_bytes: None,
+            cores: None,
             void: false,
             unsteady: false,
         }
@@ -462,13 +486,19 @@ mod tests {
     }
 
     #[test]
-    fn only_cold_rows_of_worlds_bring_the_word_about_huge_pages() {
+    fn only_rows_of_large_worlds_bring_the_word_about_huge_pages() {
         let mut report = Report::new(Machine::here());
         report.rows = vec![row("hecs", 1, 10.0)];
         let said = "glibc.malloc.hugetlb=1";
         for (section, workload, expected) in [
-            (Section::Worlds, "spawn_1m/batch_warm", false),
+            (Section::Worlds, "simple_iter", false),
+            (Section::Worlds, "archetypes_1000x1", false),
+            (Section::Worlds, "spawn_1m/batch_warm", true),
             (Section::Worlds, "spawn_1m/batch_cold", true),
+            (Section::Worlds, "deferred_insert/random_cold:record", true),
+            (Section::Worlds, "get_1m/slice", true),
+            (Section::Worlds, "iterate_10m", true),
+            (Section::Worlds, "despawn_half/single", true),
             (Section::Ids, "spawn_1m/batch_cold", false),
         ] {
             report.rows[0].section = section;
@@ -476,6 +506,33 @@ mod tests {
             assert_eq!(report.to_table().contains(said), expected, "{workload}");
             assert_eq!(report.to_html().unwrap().contains(said), expected);
         }
+    }
+
+    #[test]
+    fn whose_caller_works_too_is_said_where_there_are_several_threads() {
+        let mut report = Report::new(Machine::here());
+        let said = "the thread that calls works";
+        for (contender, threads, expected) in [
+            ("bevy_ecs", 1, false),
+            ("hecs", 2, false),
+            ("bevy_ecs", 2, true),
+        ] {
+            report.rows = vec![row(contender, threads, 10.0)];
+            report.rows[0].section = Section::Worlds;
+            report.rows[0].workload = "iterate_1m".into();
+            assert_eq!(report.to_table().contains(said), expected, "{contender}");
+            assert_eq!(report.to_html().unwrap().contains(said), expected);
+        }
+    }
+
+    #[test]
+    fn the_json_says_how_many_processors_several_threads_had() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0), row("naive", 2, 10.0)];
+        report.rows[1].cores = Some(1.75);
+        let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
+        assert_eq!(json["rows"][0].get("cores"), None);
+        assert_eq!(json["rows"][1]["cores"], 1.75);
     }
 
     #[test]

@@ -82,8 +82,8 @@ impl Report {
         if let Some(too_short) = self.too_short() {
             text += &format!("{too_short}\n");
         }
-        if let Some(cold) = self.cold() {
-            text += &format!("{cold}\n");
+        for note in [self.pages(), self.helpers()].into_iter().flatten() {
+            text += &format!("{note}\n");
         }
         if !self.machine.optimised {
             text += UNOPTIMISED;

@@ -60,7 +60,8 @@ pub enum IdWorkload {
     ChurnBatch,
     /// Of one million so many random ones destroyed in a call, and as many created in another, again and again.
     Replace(usize),
-    /// Sets of 1,000 whose random members are replaced and which wander between threads.
+    /// Sets of 1,000 whose random members are replaced and which wander between threads: each holds two, one in hand and
+    /// one in its mailbox.
     Larson,
     /// Half of the threads create what the other half destroys.
     ProducerConsumer,

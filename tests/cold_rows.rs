@@ -32,7 +32,6 @@ fn who_settles_finds_nothing_of_a_forerunner() {
     let done = workers.run(
         1,
         Arc::new(|_| {
-            settle(0);
             let before = resident_memory().unwrap();
             live_and_die();
             drop(World::new());
@@ -55,7 +54,6 @@ fn who_settles_finds_nothing_of_a_forerunner() {
     assert!(!had_spare, "no universe's memory waits for the next");
 
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    settle_on(&pool, 0);
     let before = resident_memory().unwrap();
     pool.broadcast(|_| live_and_die());
     let kept = more_than(before);

@@ -1,11 +1,11 @@
-//! `bevy_ecs` 0.20: a world behind a `Mutex`, and its remote allocator for reserving.
+//! `bevy_ecs` 0.20: a world behind a `RwLock`, and its remote allocator for reserving.
 //!
 //! Its allocator alone frees ids without looking whether they are alive; the check is the world's.
 //! So ids are created and destroyed through the world, as entities without components. Only
 //! `reserve` goes round it: that is what the remote allocator is for.
 
 use std::iter;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bevy_ecs::entity::{Entity, RemoteAllocator};
 use bevy_ecs::world::World;
@@ -13,7 +13,7 @@ use megachunk::cli::workload::id::{Abilities, IdContender, IdSession};
 
 /// A locked world, and the way to its ids without the lock.
 pub(crate) struct Bevy {
-    world: Mutex<World>,
+    world: RwLock<World>,
     remote: RemoteAllocator,
 }
 
@@ -33,13 +33,14 @@ impl IdContender for Bevy {
         let world = World::new();
         Self {
             remote: world.entity_allocator().build_remote_allocator(),
-            world: Mutex::new(world),
+            world: RwLock::new(world),
         }
     }
 
     fn session(&self) -> Session<'_> {
         Session {
             world: &self.world,
+            reading: None,
             remote: self.remote.clone(),
         }
     }
@@ -59,16 +60,26 @@ impl IdContender for Bevy {
     }
 }
 
-/// A thread's own remote allocator, and the world for all else.
+/// A thread's own remote allocator, and the world for all else. Keeps the right to read from the first call that needs no
+/// more to the next one that does.
 pub(crate) struct Session<'a> {
-    world: &'a Mutex<World>,
+    world: &'a RwLock<World>,
+    reading: Option<RwLockReadGuard<'a, World>>,
     remote: RemoteAllocator,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     #[inline(always)]
-    fn lock(&self) -> MutexGuard<'_, World> {
-        self.world.lock().expect("nobody panics under this lock")
+    fn read(&mut self) -> &World {
+        let world = self.world;
+        self.reading
+            .get_or_insert_with(|| world.read().expect("nobody panics under this lock"))
+    }
+
+    #[inline(always)]
+    fn write(&mut self) -> RwLockWriteGuard<'a, World> {
+        self.reading = None;
+        self.world.write().expect("nobody panics under this lock")
     }
 }
 
@@ -77,16 +88,16 @@ impl IdSession for Session<'_> {
 
     #[inline(always)]
     fn create(&mut self) -> Entity {
-        self.lock().spawn_empty().id()
+        self.write().spawn_empty().id()
     }
 
     #[inline(always)]
     fn destroy(&mut self, entity: Entity) -> bool {
-        self.lock().try_despawn(entity).is_ok()
+        self.write().try_despawn(entity).is_ok()
     }
 
     fn create_slice(&mut self, out: &mut [Entity]) {
-        let mut world = self.lock();
+        let mut world = self.write();
         let spawned = world.spawn_batch(iter::repeat_n((), out.len()));
         for (out, entity) in out.iter_mut().zip(spawned) {
             *out = entity;
@@ -94,7 +105,7 @@ impl IdSession for Session<'_> {
     }
 
     fn destroy_slice(&mut self, entities: &[Entity]) -> usize {
-        let mut world = self.lock();
+        let mut world = self.write();
         let died = entities
             .iter()
             .filter(|&&entity| world.try_despawn(entity).is_ok());
@@ -107,12 +118,16 @@ impl IdSession for Session<'_> {
     }
 
     fn release(&mut self, entity: Entity) -> bool {
-        self.lock().entity_allocator_mut().free(entity);
+        self.write().entity_allocator_mut().free(entity);
         true
     }
 
     #[inline(always)]
     fn exists(&mut self, entity: Entity) -> bool {
-        self.lock().entities().contains_spawned(entity)
+        self.read().entities().contains_spawned(entity)
+    }
+
+    fn flush(&mut self) {
+        self.reading = None;
     }
 }

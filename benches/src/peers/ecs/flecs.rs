@@ -208,6 +208,10 @@ impl EcsContender for Flecs {
         died.count()
     }
 
+    fn lives(&mut self, id: Entity) -> bool {
+        self.world.is_alive(id)
+    }
+
     fn clear(&mut self) {
         self.world.delete_entities_with(Position::id());
     }

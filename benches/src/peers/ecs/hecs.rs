@@ -1,4 +1,5 @@
-//! `hecs` 0.11: prepared queries, views for random access.
+//! `hecs` 0.11: prepared queries, views for random access. Loops are `for_each`: its changelog says that whatever goes by
+//! `fold` is far quicker than a `for` loop over the same query.
 
 use core::cell::RefCell;
 use core::ops::Range;
@@ -98,8 +99,18 @@ impl EcsContender for Hecs {
         Self(saved::load(bytes), Vec::new())
     }
 
+    fn lives(&mut self, id: Entity) -> bool {
+        self.0.contains(id)
+    }
+
     fn clear(&mut self) {
-        self.0.clear();
+        // `World::clear` takes a few nanoseconds an entity, and lets every handle come back to life, as it says. From the
+        // last row on, so that nobody is moved into a gap, and the next ids are in order.
+        let mut all = Vec::with_capacity(self.0.len() as usize);
+        all.extend(self.0.query_mut::<Entity>());
+        for &id in all.iter().rev() {
+            self.0.despawn(id).expect("it lives");
+        }
     }
 
     fn add_each(&mut self, ids: &[Entity]) {
@@ -195,9 +206,10 @@ impl EcsContender for Hecs {
 
     fn step(&mut self) {
         MOVING.with_borrow_mut(|moving| {
-            for (position, velocity) in moving.query_mut(&mut self.0) {
+            let moving = moving.query_mut(&mut self.0).into_iter();
+            moving.for_each(|(position, velocity)| {
                 values::step(&mut position.0, &velocity.0);
-            }
+            });
         });
     }
 
@@ -206,9 +218,9 @@ impl EcsContender for Hecs {
             let query = self.0.query_mut::<(&mut Position, &Velocity)>();
             let batches = query.into_iter_batched(BATCH).par_bridge();
             batches.for_each(|batch| {
-                for (position, velocity) in batch {
+                batch.for_each(|(position, velocity)| {
                     values::step(&mut position.0, &velocity.0);
-                }
+                });
             });
         });
     }
@@ -219,9 +231,8 @@ impl EcsContender for Hecs {
 
     fn double(&mut self) {
         DATA.with_borrow_mut(|data| {
-            for data in data.query_mut(&mut self.0) {
-                data.0 *= 2.0;
-            }
+            let data = data.query_mut(&mut self.0).into_iter();
+            data.for_each(|data| data.0 *= 2.0);
         });
     }
 

@@ -1,9 +1,11 @@
-//! `legion` 0.4: queries that are kept, and run over chunks; a command buffer for each thread.
+//! `legion` 0.4: queries that are kept, and run over chunks; a command buffer for each thread. Position and velocity are a
+//! group, and worlds of many archetypes are packed: its documentation recommends that against fragmentation.
 
 use core::ops::Range;
 
+use legion::storage::{GroupSource, PackOptions};
 use legion::systems::CommandBuffer;
-use legion::world::EntityAccessError;
+use legion::world::{EntityAccessError, WorldOptions};
 use legion::{Entity, IntoQuery, Resources, World, query::Query, query::Read, query::Write};
 use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
@@ -90,11 +92,17 @@ impl EcsContender for Legion {
 
     fn fresh() -> Self {
         Self {
-            world: World::default(),
+            world: World::new(WorldOptions {
+                groups: vec![<(Position, Velocity)>::to_group()],
+            }),
             buffers: Vec::new(),
             moving: <(Write<Position>, Read<Velocity>)>::query(),
             data: <Write<Data>>::query(),
         }
+    }
+
+    fn settled(&mut self) {
+        self.world.pack(PackOptions::force());
     }
 
     fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
@@ -127,6 +135,10 @@ impl EcsContender for Legion {
 
     fn despawn_each(&mut self, ids: &[Entity]) -> usize {
         ids.iter().filter(|&&id| self.world.remove(id)).count()
+    }
+
+    fn lives(&mut self, id: Entity) -> bool {
+        self.world.contains(id)
     }
 
     fn clear(&mut self) {

@@ -93,6 +93,11 @@ impl EcsContender for Shipyard {
         })
     }
 
+    fn lives(&mut self, id: EntityId) -> bool {
+        self.0
+            .run(|entities: EntitiesView<'_>| entities.is_alive(id))
+    }
+
     fn clear(&mut self) {
         self.0.clear();
     }

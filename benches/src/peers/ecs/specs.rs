@@ -194,6 +194,10 @@ impl EcsContender for Specs {
         ids.len()
     }
 
+    fn lives(&mut self, id: Entity) -> bool {
+        self.0.is_alive(id)
+    }
+
     fn clear(&mut self) {
         self.0.delete_all();
     }

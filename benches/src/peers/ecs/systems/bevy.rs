@@ -1,5 +1,5 @@
 //! `bevy_ecs`: a schedule with its single- or multi-threaded executor; the latter runs on the pool of the process,
-//! while the calling thread helps.
+//! while the calling thread hands systems out. Loops are contiguous, as in [`super::super::bevy`].
 
 use core::time::Duration;
 use std::time::Instant;
@@ -15,6 +15,7 @@ use bevy_ecs::world::World;
 use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{Solving, Systems, SystemsCase, Tally, agents, values};
 
+use crate::peers::ecs::bevy::IN_TABLES;
 use crate::peers::ecs::components::{
     A, B, C, D, Data, E, Heading, Kind, Mind, Place, Position, Transform, bent, still, straight,
     turned,
@@ -30,9 +31,11 @@ struct Scheduled {
 macro_rules! swap {
     ($one:ident $other:ident) => {
         |mut pairs: Query<'_, '_, (&mut $one, &mut $other)>| {
-            pairs.iter_mut().for_each(|(mut one, mut other)| {
-                core::mem::swap(&mut one.0, &mut other.0);
-            });
+            for (ones, others) in pairs.contiguous_iter_mut().expect(IN_TABLES) {
+                for (one, other) in ones.into_iter().zip(others) {
+                    core::mem::swap(&mut one.0, &mut other.0);
+                }
+            }
         }
     };
 }
@@ -52,19 +55,27 @@ fn compute_on_all(mut bodies: Query<'_, '_, (&mut Transform, &mut Position)>) {
 }
 
 fn walk(mut all: Query<'_, '_, (&mut Place, &Heading)>) {
-    all.iter_mut()
-        .for_each(|(mut place, heading)| agents::walk(&mut place.0, &heading.0));
+    for (places, headings) in all.contiguous_iter_mut().expect(IN_TABLES) {
+        for (place, heading) in places.into_iter().zip(headings) {
+            agents::walk(&mut place.0, &heading.0);
+        }
+    }
 }
 
 fn think(mut all: Query<'_, '_, &mut Mind>) {
-    all.iter_mut()
-        .for_each(|mut mind| agents::think(&mut mind.0));
+    for minds in all.contiguous_iter_mut().expect(IN_TABLES) {
+        minds
+            .into_iter()
+            .for_each(|mind| agents::think(&mut mind.0));
+    }
 }
 
 fn turn(mut all: Query<'_, '_, (&Place, &mut Heading, &Mind)>) {
-    all.iter_mut().for_each(|(place, mut heading, mind)| {
-        agents::turn(&place.0, &mut heading.0, &mind.0);
-    });
+    for (places, headings, minds) in all.contiguous_iter_mut().expect(IN_TABLES) {
+        for ((place, heading), mind) in places.iter().zip(headings).zip(minds) {
+            agents::turn(&place.0, &mut heading.0, &mind.0);
+        }
+    }
 }
 
 impl Scheduled {

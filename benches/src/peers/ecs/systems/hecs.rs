@@ -1,4 +1,5 @@
-//! `hecs`: it has no systems; loops, on one thread, or over batches on rayon's.
+//! `hecs`: it has no systems; loops, on one thread, or over batches on rayon's. All go by `for_each`, as
+//! [`super::super::hecs`] does.
 
 use hecs::World;
 use megachunk::cli::workload::Unsupported;
@@ -24,9 +25,8 @@ struct Loops {
 /// Swaps two components.
 macro_rules! swap {
     ($world:ident $one:ident $other:ident) => {
-        for (one, other) in $world.query_mut::<(&mut $one, &mut $other)>() {
-            core::mem::swap(&mut one.0, &mut other.0);
-        }
+        let pairs = $world.query_mut::<(&mut $one, &mut $other)>().into_iter();
+        pairs.for_each(|(one, other)| core::mem::swap(&mut one.0, &mut other.0));
     };
 }
 
@@ -46,28 +46,28 @@ impl Systems for Loops {
                 swap!(world C E);
             }),
             (SystemsCase::Mixed { .. }, _) => in_pool(pool, frames, || {
-                for (place, heading) in world.query_mut::<(&mut Place, &Heading)>() {
-                    agents::walk(&mut place.0, &heading.0);
-                }
-                for mind in world.query_mut::<&mut Mind>() {
-                    agents::think(&mut mind.0);
-                }
-                for (place, heading, mind) in world.query_mut::<(&Place, &mut Heading, &Mind)>() {
+                let walkers = world.query_mut::<(&mut Place, &Heading)>().into_iter();
+                walkers.for_each(|(place, heading)| agents::walk(&mut place.0, &heading.0));
+                let minds = world.query_mut::<&mut Mind>().into_iter();
+                minds.for_each(|mind| agents::think(&mut mind.0));
+                let all = world.query_mut::<(&Place, &mut Heading, &Mind)>();
+                all.into_iter().for_each(|(place, heading, mind)| {
                     agents::turn(&place.0, &mut heading.0, &mind.0);
-                }
+                });
             }),
             (_, None) => in_pool(pool, frames, || {
-                for (transform, position) in world.query_mut::<(&mut Transform, &mut Position)>() {
+                let bodies = world.query_mut::<(&mut Transform, &mut Position)>();
+                bodies.into_iter().for_each(|(transform, position)| {
                     values::compute(&mut transform.0, &mut position.0);
-                }
+                });
             }),
             (_, Some(_)) => in_pool(pool, frames, || {
                 let query = world.query_mut::<(&mut Transform, &mut Position)>();
                 let batches = query.into_iter_batched(BATCH).par_bridge();
                 batches.for_each(|batch| {
-                    for (transform, position) in batch {
+                    batch.for_each(|(transform, position)| {
                         values::compute(&mut transform.0, &mut position.0);
-                    }
+                    });
                 });
             }),
         }

@@ -9,7 +9,7 @@ use crate::entity::{Entity, EntityMapIter};
 /// entities do not come with it.
 ///
 /// Memory: where the old ones lie close together, twelve bytes for each slot from the first to the last, but no more than
-/// 48 for each entity; else 16 for each entity.
+/// 48 for each entity (of the most that there were); else 16 for each entity.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -177,6 +177,80 @@ impl EntityMap {
         }
     }
 
+    /// Says what an entity has become; what was said of it before. O(1) where the old ones lie close together and those that
+    /// come lie among them or behind them, as those of a server that is followed do; else O(n). Many at once are
+    /// [collected](FromIterator).
+    ///
+    /// Who reuses an index has another handle: what is said of one that is gone stays until it is
+    /// [removed](Self::remove), which is to come first, for of each index one handle costs the least.
+    ///
+    /// ```
+    /// use megachunk::entity::{Entity, EntityMap};
+    ///
+    /// let [there, here, other] = [1, 2, 3].map(|index| Entity::new(index, 1).expect("it is odd"));
+    /// let mut known = EntityMap::default();
+    /// assert_eq!(known.insert(there, here), None);
+    /// assert_eq!(known.insert(there, other), Some(here));
+    /// assert_eq!((known.get(there), known.len()), (Some(other), 1));
+    /// assert_eq!(known.remove(there), Some(other));
+    /// assert_eq!((known.get(there), known.is_empty()), (None, true));
+    /// ```
+    pub fn insert(&mut self, old: Entity, now: Entity) -> Option<Entity> {
+        if let Table::BySlot {
+            first,
+            versions,
+            new,
+        } = &mut self.table
+        {
+            let slot = old.index().wrapping_sub(*first) as usize;
+            // Behind the last, as long as there are enough for that.
+            if slot >= versions.len() && slot < SPARSE * (self.len + 1) {
+                versions.resize(slot + 1, 0);
+                new.resize(slot + 1, Entity::PLACEHOLDER);
+            }
+            if let Some(version) = versions.get_mut(slot)
+                && (*version == 0 || *version == old.version())
+            {
+                let is_new = core::mem::replace(version, old.version()) == 0;
+                let before = core::mem::replace(&mut new[slot], now);
+                self.len += usize::from(is_new);
+                return (!is_new).then_some(before);
+            }
+            self.table = Table::Sorted(self.iter().collect());
+        }
+        let Table::Sorted(pairs) = &mut self.table else {
+            unreachable!("it was sorted")
+        };
+        match pairs.binary_search_by_key(&old, |&(old, _)| old) {
+            Ok(at) => return Some(core::mem::replace(&mut pairs[at].1, now)),
+            Err(at) => pairs.insert(at, (old, now)),
+        }
+        self.len = pairs.len();
+        // Now and then, so that it costs little: may it be by slots by now?
+        if self.len.is_power_of_two()
+            && let Some(by_slot) = Self::by_slot(pairs.iter().copied())
+        {
+            self.table = by_slot.table;
+        }
+        None
+    }
+
+    /// Forgets what an entity has become; what that was. O(1), or O(n) where the old ones lie far apart. Memory is kept.
+    pub fn remove(&mut self, old: Entity) -> Option<Entity> {
+        let now = self.get(old)?;
+        match &mut self.table {
+            Table::BySlot {
+                first, versions, ..
+            } => versions[(old.index() - *first) as usize] = 0,
+            Table::Sorted(pairs) => {
+                let at = pairs.binary_search_by_key(&old, |&(old, _)| old);
+                at.ok().map(|at| pairs.remove(at));
+            }
+        }
+        self.len -= 1;
+        Some(now)
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -289,5 +363,68 @@ mod tests {
             seen[usize::from(matches!(map.table, Table::Sorted(_)))] = true;
         }
         assert_eq!(seen, [true; 2]);
+    }
+
+    #[test]
+    fn what_is_put_in_and_taken_out_one_by_one_is_as_in_a_map() {
+        let mut state = 3_u64;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut seen = [false; 2];
+        for round in 0..200 {
+            let (slots, versions) = (1 + random(1 << (1 + round % 14)), 1 + random(3));
+            let mut map: EntityMap = match round % 2 {
+                0 => EntityMap::default(),
+                _ => (0..9).map(|n| (entity(n, 1), entity(n, 7))).collect(),
+            };
+            let mut expected: BTreeMap<Entity, Entity> = map.iter().collect();
+            for n in 0..300 {
+                let old = entity(random(slots) as u32, 2 * random(versions) as u32 + 1);
+                let now = entity(n, 1);
+                match random(3) {
+                    0 => assert_eq!(map.remove(old), expected.remove(&old)),
+                    _ => assert_eq!(map.insert(old, now), expected.insert(old, now)),
+                }
+                assert_eq!(map.get(old), expected.get(&old).copied());
+                assert_eq!(map.len(), expected.len());
+            }
+            let all = expected.iter().map(|(&old, &new)| (old, new));
+            assert!(map.iter().eq(all));
+            assert!(
+                expected
+                    .iter()
+                    .all(|(&old, &new)| map.get(old) == Some(new))
+            );
+            seen[usize::from(matches!(map.table, Table::Sorted(_)))] = true;
+        }
+        assert_eq!(seen, [true; 2]);
+        let kept = [(entity(1, 1), entity(2, 1))]
+            .into_iter()
+            .collect::<EntityMap>();
+        let mut kept = kept.keeping_others();
+        (0..40).for_each(|n| drop(kept.insert(entity(1_000 * n, 1), entity(3, 1))));
+        assert_eq!(
+            kept.meant(entity(7, 1)),
+            entity(7, 1),
+            "it keeps others still"
+        );
+    }
+
+    #[test]
+    fn who_comes_one_after_the_other_is_found_by_slots() {
+        let mut map = EntityMap::default();
+        for n in 0..10_000 {
+            assert_eq!(map.insert(entity(n + 50, 1), entity(n, 1)), None);
+        }
+        assert!(matches!(map.table, Table::BySlot { .. }));
+        // One goes, and another has its slot.
+        assert_eq!(map.remove(entity(60, 1)), Some(entity(10, 1)));
+        assert_eq!(map.insert(entity(60, 3), entity(9, 9)), None);
+        assert_eq!((map.get(entity(60, 1)), map.len()), (None, 10_000));
+        assert!(matches!(map.table, Table::BySlot { .. }));
     }
 }

@@ -411,9 +411,22 @@ impl FragmentInfo {
         self.extras.plain.get()?.map_entities
     }
 
-    /// The [shape](Plain::SHAPE) of the type of its values; 0 if that is not known, or if it is not plain.
+    /// The [shape](Plain::SHAPE) of the type of its values, to be compared with that of a type; 0 if that is not known, as of
+    /// one that was defined by its layout alone, or if it is not plain. O(1).
+    ///
+    /// ```
+    /// use megachunk::entity::Entity;
+    /// use megachunk::fragment::{FragmentRegistry, Plain};
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let target = registry.define_plain_as::<Entity>("target")?;
+    /// let health = registry.register_plain_as::<u64>("health")?;
+    /// assert!(target.shape() == Entity::SHAPE && health.shape() != Entity::SHAPE);
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
     #[cfg(not(loom))]
-    pub(crate) fn shape(&self) -> u64 {
+    #[must_use]
+    pub fn shape(&self) -> u64 {
         self.extras.plain.get().map_or(0, |plain| plain.shape)
     }
 

@@ -94,3 +94,5 @@ pub(crate) use plain::are_others;
 pub(crate) use printed::{OneLine, Printed, named_in_role};
 #[cfg(not(loom))]
 pub(crate) use state::{StateForm, StateValue};
+#[cfg(not(loom))]
+pub(crate) use values::takes;

@@ -1,12 +1,12 @@
 //! `Value`: one value of a fragment, its type forgotten.
 
 use core::alloc::Layout;
-use core::any::{TypeId, type_name};
+use core::any::type_name;
 use core::ptr::NonNull;
 
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
-    Plain, SharedFragment, Values, ValuesMut,
+    Plain, SharedFragment, Values, ValuesMut, takes,
 };
 use crate::panics::{Panicked, note};
 
@@ -158,12 +158,23 @@ impl Value {
     }
 
     /// The value of a [plain](crate::fragment::Plain) fragment in whatever role that has the bytes
-    /// of `value`: one that was [defined](FragmentRegistry::define_plain_as) for values of this
-    /// type, or for no type, and has as many bytes.
+    /// of `value`: one that is this type, was [defined](FragmentRegistry::define_plain_as) for values
+    /// of it, or for no type, and has as many bytes.
+    ///
+    /// ```
+    /// use megachunk::fragment::{FragmentError, FragmentRegistry, Value};
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let health = registry.register_plain_as::<i32>("health")?.id();
+    /// assert!(Value::from_plain(&registry, health, 55_i32).is_ok());
+    /// let refused = Value::from_plain(&registry, health, 55.0_f32).unwrap_err();
+    /// assert!(matches!(refused, FragmentError::WrongType { .. }));
+    /// # Ok::<(), FragmentError>(())
+    /// ```
     ///
     /// # Errors
-    /// As for [`from_bytes`](Self::from_bytes), and [`FragmentError::WrongType`]: the fragment was
-    /// defined for values of another type. Where its bytes are meant, they are taken from
+    /// As for [`from_bytes`](Self::from_bytes), and [`FragmentError::WrongType`]: the fragment is another
+    /// type, or was defined for values of one. Where its bytes are meant, they are taken from
     /// [`from_bytes`](Self::from_bytes).
     pub fn from_plain<T: Plain>(
         registry: &FragmentRegistry,
@@ -175,13 +186,11 @@ impl Value {
         let bytes = unsafe { core::slice::from_raw_parts(first, size_of::<T>()) };
         let new = Self::from_bytes(registry, id, bytes)?;
         match registry.get(id) {
-            Some(info) if info.values_of().is_some_and(|of| of != TypeId::of::<T>()) => {
-                Err(FragmentError::WrongType {
-                    name: info.name().into(),
-                    asked: type_name::<T>(),
-                    untyped: false,
-                })
-            }
+            Some(info) if !takes::<T>(info) => Err(FragmentError::WrongType {
+                name: info.name().into(),
+                asked: type_name::<T>(),
+                untyped: false,
+            }),
             _ => Ok(new),
         }
     }

@@ -8,6 +8,7 @@ use core::any::{TypeId, type_name};
 use core::fmt;
 use core::marker::PhantomData;
 
+use crate::entity::EntityMap;
 use crate::fragment::{
     ConstShared, Fragment, FragmentError, FragmentInfo, FragmentKind, PerChunk, Plain, Printed,
     Shared,
@@ -225,6 +226,47 @@ impl<'w> ValuesMut<'w> {
         Ok(unsafe { core::slice::from_raw_parts_mut(self.first, bytes) })
     }
 
+    /// Replaces the entities that values of a plain fragment name by what they have become, as [`EntityMap::apply`] does with
+    /// one whose type is known; whether they can name any. Once per value: a new handle may be another's old one.
+    ///
+    /// If the type's own [`Plain::MAP_ENTITIES`] panics, that value and those behind it are as before.
+    ///
+    /// ```
+    /// use megachunk::entity::EntityMap;
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let target = world.registry().define_plain_as::<Entity>("target")?.id();
+    /// let (there, here) = (world.create(())?, world.create(())?);
+    /// let named = Value::from_plain(world.registry(), target, there)?;
+    /// let ant = world.create_dynamic(DynamicBundle::new().with(named))?;
+    /// let known: EntityMap = [(there, here)].into_iter().collect();
+    /// assert!(world.get_dynamic_mut(ant, target)?.map_entities(&known)?);
+    /// assert_eq!(world.get_dynamic(ant, target)?.value::<Entity>()?, &here);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::NotPlain`].
+    pub fn map_entities(self, entities: &EntityMap) -> Result<bool, FragmentError> {
+        check_bytes(self.info)?;
+        let Some(map) = self.info.map_entities() else {
+            return Ok(false);
+        };
+        let size = self.info.layout().size();
+        // What is changed is a copy, until it is a value again.
+        let mut copy = vec![0; size];
+        for row in 0..self.len {
+            // SAFETY: one of the values, which are nothing but their bytes, without padding, and lent to nobody else.
+            let value =
+                unsafe { core::slice::from_raw_parts_mut(self.first.add(row * size), size) };
+            copy.copy_from_slice(value);
+            map(&mut copy, entities);
+            value.copy_from_slice(&copy);
+        }
+        Ok(true)
+    }
+
     /// Where the first value lies. To write there is for those who know what was defined.
     #[must_use]
     pub fn as_ptr(&mut self) -> *mut u8 {
@@ -251,6 +293,11 @@ fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
     };
     // All values of a plain fragment that was defined so are of its type: whatever bytes they come from are looked at.
     info.role() == Some(role) || info.values_of() == Some(TypeId::of::<T>())
+}
+
+/// Whether a plain fragment's values are of type `T`, or of none, so that any type of as many bytes will do.
+pub(crate) fn takes<T: Fragment>(info: &FragmentInfo) -> bool {
+    is_type::<T>(info) || (info.role().is_none() && info.values_of().is_none())
 }
 
 fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {

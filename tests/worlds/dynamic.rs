@@ -99,6 +99,86 @@ fn several_fragments_defined_at_run_time_hold_handles() {
 }
 
 #[test]
+fn handles_in_values_of_a_defined_fragment_are_led_to_others() {
+    let mut world = World::new();
+    let registry = Arc::clone(world.universe());
+    let registry = registry.registry();
+    let pair = registry
+        .define_plain_as::<[Entity; 2]>("pair")
+        .unwrap()
+        .id();
+    let bytes = plain(registry, "bytes", Layout::new::<u64>());
+    let name = registry.register::<&str>().unwrap().id();
+    let all: Vec<Entity> = (0..3).map(|_| world.create(("ant",)).unwrap()).collect();
+    let value = Value::from_plain(registry, pair, [all[0], all[1]]).unwrap();
+    let number = Value::from_plain(registry, bytes, all[0].to_bits()).unwrap();
+    let bundle = DynamicBundle::new().with(value).with(number);
+    world.add_dynamic(all[0], bundle).unwrap();
+    let known: EntityMap = [(all[0], all[2])].into_iter().collect();
+    let values = world.get_dynamic_mut(all[0], pair).unwrap();
+    assert!(values.map_entities(&known).unwrap());
+    let values = world.get_dynamic(all[0], pair).unwrap();
+    assert_eq!(
+        values.value::<[Entity; 2]>().unwrap(),
+        &[all[2], Entity::PLACEHOLDER]
+    );
+    // Nobody knows that a number is a handle, and a text is no plain data.
+    let values = world.get_dynamic_mut(all[0], bytes).unwrap();
+    assert!(!values.map_entities(&known).unwrap());
+    let values = world.get_dynamic(all[0], bytes).unwrap();
+    assert_eq!(values.plain::<u64>().unwrap(), [all[0].to_bits()]);
+    let values = world.get_dynamic_mut(all[0], name).unwrap();
+    let refused = values.map_entities(&known);
+    assert!(matches!(refused, Err(FragmentError::NotPlain { .. })));
+}
+
+#[test]
+fn a_fragment_of_a_type_takes_plain_values_of_that_type_alone_in_each_role() {
+    let registry = FragmentRegistry::new();
+    let roles = [
+        registry.register_plain_as::<i32>("fragment").unwrap().id(),
+        registry
+            .register_plain_chunk_as::<i32>("chunk")
+            .unwrap()
+            .id(),
+        registry
+            .register_plain_shared_as::<i32>("shared")
+            .unwrap()
+            .id(),
+        registry
+            .register_plain_const_shared_as::<i32>("const")
+            .unwrap()
+            .id(),
+        registry.define_plain_as::<i32>("defined").unwrap().id(),
+    ];
+    for id in roles {
+        let name = registry.get(id).unwrap().name();
+        let value = Value::from_plain(&registry, id, 55_i32).unwrap();
+        assert_eq!(value.lend(&registry).unwrap().value::<i32>().unwrap(), &55);
+        for refused in [
+            Value::from_plain(&registry, id, 55.0_f32),
+            Value::from_plain(&registry, id, 55_u32),
+            Value::from_plain(&registry, id, [55_u16, 0]),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(
+                matches!(error, FragmentError::WrongType { .. }),
+                "{name}: {error}"
+            );
+        }
+        assert!(Value::from_bytes(&registry, id, &55.0_f32.to_ne_bytes()).is_ok());
+    }
+    // Of no type: whatever has as many bytes.
+    let bytes = plain(&registry, "bytes", Layout::new::<i32>());
+    assert!(Value::from_plain(&registry, bytes, 55.0_f32).is_ok());
+    // A tag of a type is that type's.
+    let tag = registry.register_plain_as::<()>("tag").unwrap().id();
+    assert!(Value::from_plain(&registry, tag, ()).is_ok());
+    let refused = Value::from_plain(&registry, tag, [0_u8; 0]).map(drop);
+    assert!(matches!(refused, Err(FragmentError::WrongType { .. })));
+}
+
+#[test]
 fn fragments_defined_at_run_time_live_beside_typed_ones() {
     let mut world = World::new();
     let health = plain(world.registry(), "health", Layout::new::<u32>());

@@ -43,11 +43,6 @@ impl Kinds {
             None => registry.load_texts(CONFIGS),
         }
         .map_err(CityError::of)?;
-        let kinds = WALK.iter().chain(&DRIVE).map(|&(kind, _)| kind);
-        let levels = kinds.flat_map(|kind| ["near", "far", "hidden"].map(|level| (kind, level)));
-        let texts: Vec<(String, String)> =
-            levels.map(|(kind, level)| variant(kind, level)).collect();
-        let texts = texts.iter().map(|(name, text)| (&**name, &**text));
         if let (Some(path), None) = (&args.configs, registry.ids().next()) {
             return Err(CityError::BadArgument {
                 flag: "--configs",
@@ -62,24 +57,11 @@ impl Kinds {
                 reason: format!("{} has no config with the id '{missing}'", path.display()),
             });
         }
-        registry.load_texts(texts).map_err(CityError::of)?;
         Ok(Self { registry })
     }
 
     fn template(&self, id: &str) -> Result<Arc<Template>, CityError> {
         self.registry.template(id).map_err(CityError::of)
-    }
-
-    /// Makes the archetypes of all kinds at all levels of detail: each has the pulse of its level.
-    pub(crate) fn prepare(&self, world: &mut World) -> Result<(), CityError> {
-        for &(kind, _) in WALK.iter().chain(&DRIVE) {
-            for level in ["near", "far", "hidden"] {
-                let template = self.template(&variant(kind, level).0)?;
-                let entity = template.create(world).map_err(CityError::of)?;
-                world.destroy(entity).map_err(CityError::of)?;
-            }
-        }
-        Ok(())
     }
 
     /// What those are like who come later.
@@ -137,13 +119,6 @@ impl Kinds {
         spawner.place(place).spawn(world).map_err(CityError::of)?;
         Ok(())
     }
-}
-
-/// A kind at a level of detail, as a config that inherits all but that; its id is its name.
-fn variant(kind: &str, level: &str) -> (String, String) {
-    let id = format!("{kind} {level}");
-    let text = format!("id = '{id}'\nparent = '{kind}'\n[traits.detail]\nlevel = '{level}'\n");
-    (id, text)
 }
 
 /// The lanes of a network, for agents to begin on.

@@ -8,7 +8,7 @@ use megachunk::cli::{CliError, Interrupt};
 use megachunk::entity::{EntityIndex, IndexOptions};
 use megachunk::prelude::*;
 
-use super::agent::register;
+use super::agent::{Pulse, register};
 use super::args::{Args, FRAMES};
 use super::error::CityError;
 use super::frame::{self, Camera, Film, Trips};
@@ -84,7 +84,7 @@ fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
     // Its observers are there before anybody comes.
     schedule.solve(world).map_err(CityError::of)?;
     let kinds = Kinds::load(world, args)?;
-    kinds.prepare(world)?;
+    Pulse::rule(world).map_err(CityError::of)?;
     world.resources_mut().insert(kinds.newcomers()?);
     let began = Instant::now();
     kinds.spawn(world, args)?;

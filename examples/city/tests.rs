@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use megachunk::prelude::*;
+use megachunk::query::Has;
 
-use super::agent::{Car, Model, Place, Position, Route};
+use super::agent::{Car, Far, Hidden, Model, Near, Person, Place, Position, Pulse, Route};
 use super::args::Args;
 use super::map::{Fields, Lights, Map, NOWHERE};
 use super::run::{City, run};
@@ -173,6 +174,33 @@ fn agents_that_leave_are_replaced_and_all_are_on_the_map() {
             );
         }
     }
+}
+
+#[test]
+fn agents_that_are_filmed_move_as_often_as_their_level_asks() {
+    let args = Args {
+        html: Some("film.html".into()),
+        // There are more actors: all who are there at first are filmed.
+        ..args(1_500, 4.0)
+    };
+    let mut city = run(&args).unwrap();
+    let world = city.simulation.world_mut();
+    type Levels = (Entity, Has<Near>, Has<Far>, Has<Hidden>);
+    let mut agents = Query::<Levels, Any<(Car, Person)>>::new(world).unwrap();
+    let all: Vec<_> = agents.on(world).iter().collect();
+    let mut counts = [0; 3];
+    for (agent, near, far, hidden) in all {
+        let (level, expected) = match (near, far, hidden) {
+            (true, false, false) => (0, Pulse::NEAR),
+            (false, true, false) => (1, Pulse::FAR),
+            (false, false, true) => (2, Pulse::HIDDEN),
+            levels => panic!("{agent} has one level, not {levels:?}"),
+        };
+        counts[level] += 1;
+        let pulse = world.chunk_fragment::<Pulse>(agent).unwrap();
+        assert_eq!(pulse, &expected, "{agent}");
+    }
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
 }
 
 #[test]

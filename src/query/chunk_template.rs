@@ -2,15 +2,16 @@
 
 use crate::entity::Entity;
 use crate::fragment::{Fragment, PerChunk, Value};
-use crate::panics::{end_all, note, resume};
-use crate::query::{Query, QueryError, QueryFilter, WithRole};
+use crate::panics::{Panicked, end_all, note, resume};
+use crate::query::{Query, QueryError, QueryFilter, Requirements, WithRole};
 use crate::world::World;
 
 impl World {
     /// Sets what new chunks begin with, in all compositions that have this chunk fragment and that
     /// `F` matches; how many these are. Chunks that are there keep their values. A composition met
     /// later begins with what its [bundle brings](crate::fragment::Bundle::per_chunk), or else with
-    /// what its source composition's chunks begin with.
+    /// what its source composition's chunks begin with: what holds for those that come, too, is a
+    /// [rule](Self::set_chunk_rule).
     ///
     /// `F` is asked of compositions alone: filters of changes and of bits let all pass. O(archetypes).
     ///
@@ -43,28 +44,37 @@ impl World {
         template: T,
     ) -> Result<usize, QueryError> {
         let template = Value::per_chunk(self.registry(), template)?;
+        let (_, before, mut panicked) = self.begin_chunks::<T, F>(&template)?;
+        let count = before.len();
+        // Each by itself: a `drop` may panic.
+        end_all(&mut panicked, before.into_iter().chain([template]));
+        resume(panicked);
+        Ok(count)
+    }
+
+    /// Lets new chunks of the compositions that match begin with clones of this value. What is asked of compositions, and
+    /// what these began with before; if a `clone` panics, nothing has changed, and the clones come back instead.
+    pub(super) fn begin_chunks<T: Fragment + Clone, F: QueryFilter>(
+        &mut self,
+        template: &Value,
+    ) -> Result<(Requirements, Vec<Value>, Panicked), QueryError> {
         let mut query = Query::<Entity, (WithRole<PerChunk<T>>, F)>::new(self)?;
         query.update(self);
         let (mut values, mut panicked) = (Vec::with_capacity(query.matches.len()), None);
         note(&mut panicked, || {
-            for known in &*query.matches {
-                values.push((known.archetype, template.duplicate()));
+            for _ in &*query.matches {
+                values.push(template.duplicate());
             }
         });
-        let count = values.len();
         if panicked.is_none() {
-            for (archetype, value) in &mut values {
-                let once = &mut self.archetypes[*archetype as usize].chunk_values;
+            for (known, value) in query.matches.iter().zip(&mut values) {
+                let once = &mut self.archetypes[known.archetype as usize].chunk_values;
                 let mut once = once.iter_mut();
                 if let Some(there) = once.find(|there| there.id == value.id()) {
                     core::mem::swap(&mut there.template, value);
                 }
             }
         }
-        // Each by itself: a `drop` may panic.
-        let before = values.into_iter().map(|(_, value)| value);
-        end_all(&mut panicked, before.chain([template]));
-        resume(panicked);
-        Ok(count)
+        Ok((query.requirements().clone(), values, panicked))
     }
 }

@@ -12,6 +12,7 @@
 
 mod asked;
 mod change;
+mod chunk_rule;
 mod chunk_table;
 mod chunk_template;
 mod collection;
@@ -58,6 +59,7 @@ pub use run::QueryRun;
 pub use view::ChunkView;
 
 pub(crate) use asked::AskedQueries;
+pub(crate) use chunk_rule::ChunkRules;
 pub(crate) use collection::Span;
 pub(crate) use masks::masked;
 pub(crate) use spans::{entities_of, lend, lend_slices, lend_values, lend_values_mut};

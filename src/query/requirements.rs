@@ -1,6 +1,6 @@
 //! `Requirements`: what a query asks of an archetype, and what it does with the fragments.
 
-use crate::archetype::Archetype;
+use crate::archetype::{Archetype, EnabledBits};
 use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::{QueryError, ResourceAccess};
 
@@ -245,15 +245,21 @@ impl Requirements {
     /// Whether an archetype meets them.
     #[inline]
     pub(crate) fn met_by(&self, archetype: &Archetype) -> bool {
-        self.all.is_subset(&archetype.set)
-            && (!self.none.intersects(&archetype.set)
+        self.met_by_set(&archetype.set, &archetype.enabled)
+    }
+
+    /// Whether an archetype with these fragments, of which these can be switched off, meets them.
+    #[inline]
+    pub(crate) fn met_by_set(&self, set: &FragmentSet, switched: &[EnabledBits]) -> bool {
+        self.all.is_subset(set)
+            && (!self.none.intersects(set)
                 || self
                     .none
                     .iter()
-                    .filter(|&id| archetype.set.contains(id))
-                    .all(|id| archetype.enabled_of(id).is_some()))
-            && self.any.iter().all(|set| set.intersects(&archetype.set))
-            && (self.one_of.is_empty() || self.one_of.intersects(&archetype.set))
+                    .filter(|&id| set.contains(id))
+                    .all(|id| switched.iter().any(|bits| bits.id == id)))
+            && self.any.iter().all(|any| any.intersects(set))
+            && (self.one_of.is_empty() || self.one_of.intersects(set))
     }
 
     /// The bits of an archetype's chunks that decide row by row, and whether they must be clear.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::archetype::{
     Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover, SharedId,
 };
-use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
+use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentSet, Value};
 use crate::hashers::ByNumbers;
 use crate::panics::{end_all, note, resume};
 use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
@@ -26,8 +26,8 @@ impl World {
         }
     }
 
-    /// The same; if it is new, its chunk fragments begin with what `inherited` says, else with what was given
-    /// last.
+    /// The same; if it is new, its chunk fragments begin with what a rule says, else with what `inherited` says, or
+    /// else with what was given last.
     pub(crate) fn archetype_after<'t>(
         &mut self,
         ids: &[FragmentId],
@@ -46,7 +46,8 @@ impl World {
         inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
     ) -> Result<u32, WorldError> {
         let draft = self.draft(&ids)?;
-        let chunk_values = self.chunk_values(&draft, inherited)?;
+        let set: FragmentSet = ids.iter().copied().collect();
+        let chunk_values = self.chunk_values(&draft, &set, inherited)?;
         let number = self.archetypes.len() as u32;
         let column_ids = draft.columns.iter().map(|column| column.id);
         let mut archetype = Archetype {
@@ -70,7 +71,7 @@ impl World {
             idle_groups: Vec::new(),
             retired_keys: Vec::new(),
             ids: Arc::clone(&ids),
-            set: ids.iter().copied().collect(),
+            set,
             shared: draft.shared,
             chunk_values: chunk_values.into(),
             enabled: draft.enabled,
@@ -99,14 +100,16 @@ impl World {
     fn chunk_values<'t>(
         &self,
         draft: &Draft,
+        set: &FragmentSet,
         inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
     ) -> Result<Vec<ChunkValue>, FragmentError> {
         let (mut values, mut panicked) = (Vec::with_capacity(draft.once.len()), None);
         let mut missing = None;
         note(&mut panicked, || {
             for &(id, offset) in &draft.once {
-                let Some(template) = inherited(id).or_else(|| Some(&**self.templates.get(&id)?))
-                else {
+                let rule = self.chunk_rules.value(id, set, &draft.enabled);
+                let given = || Some(&**self.templates.get(&id)?);
+                let Some(template) = rule.or_else(|| inherited(id)).or_else(given) else {
                     missing = Some(FragmentError::Unknown { id });
                     break;
                 };

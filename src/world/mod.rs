@@ -73,7 +73,7 @@ use crate::archetype::{Archetype, HavingLists, WorldMark};
 use crate::entity::Place;
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::panics::{end_all, first, note, resume_alone};
-use crate::query::AskedQueries;
+use crate::query::{AskedQueries, ChunkRules};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use create::{COLUMNS, Handles, columns};
 pub(crate) use seat::Seat;
@@ -171,6 +171,8 @@ pub struct World {
     /// What chunk fragments begin with in new archetypes, if these do not inherit it from others: the value that
     /// was given last.
     pub(crate) templates: BTreeMap<FragmentId, Arc<Value>>,
+    /// What chunk fragments begin with in new archetypes that match, whoever brings these.
+    pub(crate) chunk_rules: ChunkRules,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
     /// The [moment](World::moment) at which chunks were aged.
@@ -246,6 +248,7 @@ impl World {
             bundles: Bundles::default(),
             shared: SharedValues::default(),
             templates: BTreeMap::new(),
+            chunk_rules: ChunkRules::default(),
             version: AtomicU32::new(0),
             aged: 1 << 32,
             chunks_per_chunk: 1,
@@ -414,6 +417,10 @@ impl Drop for World {
         end_all(
             &mut panicked,
             core::mem::take(&mut self.templates).into_values(),
+        );
+        end_all(
+            &mut panicked,
+            core::mem::take(&mut self.chunk_rules).into_values(),
         );
         // Each by itself, as they would end together with the world.
         note(&mut panicked, || drop(core::mem::take(&mut self.watch)));

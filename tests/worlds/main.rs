@@ -14,6 +14,7 @@ mod batches;
 mod between;
 mod changes;
 mod chunk_fragments;
+mod chunk_rules;
 mod clones;
 mod compacted;
 mod determinism;

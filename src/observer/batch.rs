@@ -9,7 +9,7 @@ use crate::panics::after;
 use crate::query::{
     QueryData, QueryError, Span, entities_of, lend, lend_slices, lend_values, lend_values_mut,
 };
-use crate::world::{Resources, World};
+use crate::world::{Resources, World, with_lifted};
 
 /// The entities of one change, as ranges of rows in chunks: in the order of archetypes, chunks and rows,
 /// whatever order they changed in and however many threads changed them.
@@ -206,5 +206,42 @@ impl<'w> ObservedBatch<'w> {
     #[must_use]
     pub fn resources_mut(&mut self) -> &mut Resources {
         self.world.resources_mut()
+    }
+
+    /// Lends a resource and the batch, both to change; `None` if the resource is not there. Meanwhile the world does not
+    /// have it; one that is put in its place ends when it comes back. See
+    /// [`World::with_resource`](crate::world::World::with_resource).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Number(u32);
+    /// struct Given(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Given(0));
+    /// world.observe::<Number, ()>(Observed::CREATE, |batch, _| {
+    ///     batch.with_resource(|batch, given: &mut Given| {
+    ///         let lent = batch.for_each::<&mut Number>(|number| {
+    ///             given.0 += 1;
+    ///             number.0 = given.0;
+    ///         });
+    ///         lent.expect("it asks for what is observed");
+    ///     });
+    /// })?;
+    /// let _ = world.create_batch((0..3).map(|_| (Number(0),)))?;
+    /// let ant = world.create((Number(0),))?;
+    /// assert_eq!(world.get::<Number>(ant)?.0, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `with` panics; the resource is there again then.
+    #[doc(alias = "resource_scope")]
+    pub fn with_resource<T: Send + Sync + 'static, R>(
+        &mut self,
+        with: impl FnOnce(&mut Self, &mut T) -> R,
+    ) -> Option<R> {
+        with_lifted(self, |batch| batch.world.resources_mut(), with)
     }
 }

@@ -263,15 +263,24 @@ impl World {
         &mut self,
         with: impl FnOnce(&mut Self, &mut T) -> R,
     ) -> Option<R> {
-        let mut lifted = self.resources.lift::<T>()?;
-        let (mut result, mut panicked) = (None, None);
-        note(&mut panicked, || {
-            let value = lifted.0.get_mut().downcast_mut();
-            result = value.map(|value| with(self, value));
-        });
-        let other = self.resources.put_back::<T>(lifted);
-        note(&mut panicked, || drop(other));
-        resume(panicked);
-        result
+        with_lifted(self, |world| &mut world.resources, with)
     }
+}
+
+/// Lends a resource, and who has it among his resources, both to change.
+pub(crate) fn with_lifted<O, T: Send + Sync + 'static, R>(
+    owner: &mut O,
+    resources: impl Fn(&mut O) -> &mut Resources,
+    with: impl FnOnce(&mut O, &mut T) -> R,
+) -> Option<R> {
+    let mut lifted = resources(owner).lift::<T>()?;
+    let (mut result, mut panicked) = (None, None);
+    note(&mut panicked, || {
+        let value = lifted.0.get_mut().downcast_mut();
+        result = value.map(|value| with(owner, value));
+    });
+    let other = resources(owner).put_back::<T>(lifted);
+    note(&mut panicked, || drop(other));
+    resume(panicked);
+    result
 }

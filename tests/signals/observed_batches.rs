@@ -248,3 +248,46 @@ fn observers_see_the_same_for_any_number_of_threads() {
         assert!(one == run(threads), "{threads} threads");
     }
 }
+
+#[test]
+fn an_observer_has_a_resource_and_the_batch_at_once_and_the_resource_comes_back() {
+    struct Sum(u32);
+    let mut world = World::new();
+    world.resources_mut().insert(Sum(0));
+    let lies = |world: &World| std::ptr::from_ref(world.resources().get::<Sum>().unwrap());
+    let lay = lies(&world);
+    world
+        .observe::<Heat, ()>(Observed::COME, |batch, _| {
+            let count = batch.len();
+            assert!(batch.with_resource(|_, _: &mut String| ()).is_none());
+            let lent = batch.with_resource(|batch, sum: &mut Sum| {
+                assert!(batch.resources().get::<Sum>().is_none(), "it is lent");
+                batch.for_each::<&mut Heat>(|heat| {
+                    sum.0 += 1;
+                    heat.0 = sum.0;
+                })
+            });
+            assert_eq!(lent.unwrap().unwrap(), count);
+            batch.with_resource(|_, sum: &mut Sum| assert!(sum.0 < 1_000, "too many"));
+        })
+        .unwrap();
+    let ants = many(&mut world, 100);
+    assert_eq!(world.resources().get::<Sum>().unwrap().0, 100);
+    let mut heats: Vec<u32> = ants
+        .iter()
+        .map(|&ant| world.get::<Heat>(ant).unwrap().0)
+        .collect();
+    heats.sort_unstable();
+    assert!(heats.into_iter().eq(1..=100));
+    // A panic in there: the world is usable, the change is done, and the resource where it was.
+    let more = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        many(&mut world, 950);
+    }));
+    assert!(more.is_err());
+    assert_eq!(world.resources().get::<Sum>().unwrap().0, 1_050);
+    assert_eq!((lies(&world), world.count()), (lay, 1_050));
+    world.resources_mut().get_mut::<Sum>().unwrap().0 = 0;
+    many(&mut world, 3);
+    assert_eq!(world.resources().get::<Sum>().unwrap().0, 3);
+    world.check().unwrap();
+}

@@ -63,25 +63,21 @@ pub(super) fn set_out() -> ProcessorBuilder {
             return;
         };
         let goals = [&ways.walk, &ways.drive].map(|fields| fields.goals.len() as u32);
-        let trips = batch.resources().get::<Trips>();
-        let (seed, before) = trips.map_or((0, 0), |trips| (trips.seed, trips.started));
-        let mut number = before;
-        let started = batch.for_each::<Start<'static>>(|(_, luck, route, pace, sway, car)| {
-            *luck = Luck::new(seed, number);
-            number += 1;
-            route.goal = luck.below(goals[usize::from(car)]);
-            pace.wish *= luck.part().mul_add(0.4, 0.8);
-            pace.speed = if car { 0.0 } else { pace.wish };
-            if let Some(sway) = sway {
-                sway.wish = luck.part().mul_add(1.2, -0.6);
-                sway.side = sway.wish;
-            }
+        batch.with_resource(|batch, trips: &mut Trips| {
+            let started = batch.for_each::<Start<'static>>(|(_, luck, route, pace, sway, car)| {
+                *luck = Luck::new(trips.seed, trips.started);
+                trips.started += 1;
+                route.goal = luck.below(goals[usize::from(car)]);
+                pace.wish *= luck.part().mul_add(0.4, 0.8);
+                pace.speed = if car { 0.0 } else { pace.wish };
+                if let Some(sway) = sway {
+                    sway.wish = luck.part().mul_add(1.2, -0.6);
+                    sway.side = sway.wish;
+                }
+            });
+            // Its query is a correct one.
+            debug_assert!(started.is_ok());
         });
-        // Its query is a correct one.
-        debug_assert!(started.is_ok());
-        if let Some(trips) = batch.resources_mut().get_mut::<Trips>() {
-            trips.started = number;
-        }
     })
 }
 

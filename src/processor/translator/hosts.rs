@@ -168,14 +168,11 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     fn watch(world: &mut World) -> Result<ObserverId, QueryError> {
         let gone = Observed::GO;
         world.observe::<HostOf<H>, ()>(gone, |batch, _| {
-            let mut gone = Vec::with_capacity(batch.len());
-            let lent = batch
-                .for_each::<(Entity, &HostOf<H>)>(|(entity, host)| gone.push((entity, host.slot)));
-            debug_assert!(lent.is_ok(), "what is observed is there");
-            if let Some(hosts) = batch.resources_mut().get_mut::<Self>() {
-                let gone = gone.into_iter();
-                gone.for_each(|(entity, slot)| hosts.orphan(entity, slot));
-            }
+            batch.with_resource(|batch, hosts: &mut Self| {
+                let gone = |(entity, host): (Entity, &HostOf<H>)| hosts.orphan(entity, host.slot);
+                let lent = batch.for_each::<(Entity, &HostOf<H>)>(gone);
+                debug_assert!(lent.is_ok(), "what is observed is there");
+            });
         })
     }
 

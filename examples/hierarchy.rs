@@ -91,8 +91,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for hull in mounted.roots() {
             for part in mounted.descendants(hull) {
                 let on = mounted.target(part).expect("it is a part");
-                let [(pose, mount), (below, _)] = lookup.get_disjoint_mut([part, on])?;
-                *pose = seen_from(*below, mount.expect("it is a part").at);
+                // Only looked at: what it sits on has not changed by that.
+                let below = *lookup.peek::<Pose>(on)?;
+                let (pose, mount) = lookup.get_mut(part)?;
+                *pose = seen_from(below, mount.expect("it is a part").at);
             }
         }
         drop(lookup);

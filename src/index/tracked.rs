@@ -69,7 +69,7 @@ impl<M> Tracked<M> {
         run: &QueryRun<'_, (Entity, &T), F>,
         knows: &mut impl Knows<T, Memo = M>,
     ) {
-        let (world, version) = (run.world(), run.version());
+        let (world, version) = (run.world(), run.stamp());
         let Some(id) = world.registry().of::<T>().map(|info| info.id()) else {
             return;
         };

@@ -7,10 +7,11 @@ use core::mem::MaybeUninit;
 use crate::archetype::{Archetype, Finder, Row};
 use crate::entity::Entity;
 use crate::exactly::Exactly;
+use crate::fragment::{Fragment, FragmentInfo};
 use crate::query::chunk_table::{ChunkTable, KnownChunks};
 use crate::query::masks::masked;
 use crate::query::matches::Match;
-use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly};
+use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly, Requirements};
 use crate::world::{Lack, World, WorldError};
 
 /// A query on a world, for random access: from [`Query::lookup`](crate::query::Query::lookup). Where
@@ -41,6 +42,8 @@ pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     /// Where there is no table: for each archetype what it takes to lend a row, where nothing has to be asked first.
     plain: Vec<Option<Plain<'q, D>>>,
     matches: &'q [Match<D, F>],
+    /// Says what is lent.
+    requirements: &'q Requirements,
     world: &'q World,
     since: u32,
     version: u32,
@@ -69,6 +72,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     pub(super) fn new(
         world: &'q World,
         matches: &'q [Match<D, F>],
+        requirements: &'q Requirements,
         table: Option<&'q mut ChunkTable<D>>,
         since: u32,
         version: u32,
@@ -105,6 +109,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
             table,
             plain,
             matches,
+            requirements,
             world,
             since,
             version,
@@ -127,6 +132,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
 
     /// Lends the data of one entity, if the query sees it. O(1).
     ///
+    /// What is lent for writing has changed then for [filters](crate::query::Changed), whatever is done with it, and with it
+    /// all that lies in its chunk: who only looks at somebody [peeks](Self::peek).
+    ///
     /// # Errors
     /// As for [`get`](Self::get).
     #[inline(always)]
@@ -136,7 +144,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     }
 
     /// Lends the data of each of several entities at once. O(log archetypes that match) an entity, and a comparison a
-    /// pair.
+    /// pair. All of them have changed then, as with [`get_mut`](Self::get_mut).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -180,8 +188,57 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         }))
     }
 
+    /// Lends one fragment of an entity, of those that the query lends, to be read, if the query sees the entity: also one
+    /// that it lends to be written, which has not changed by that. So a part reads where the whole is, by the lookup that
+    /// moves the part. O(log archetypes that match + log fragments of the entity).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Place(f32);
+    /// struct On(Entity);
+    ///
+    /// let mut world = World::new();
+    /// let cart = world.create((Place(5.0),))?;
+    /// let load = world.create((Place(0.0), On(cart)))?;
+    /// let mut changed = Query::<Entity, Changed<Place>>::new(&world)?;
+    /// changed.on(&mut world);
+    ///
+    /// let mut places = Query::<(&mut Place, Option<&On>)>::new(&world)?;
+    /// let mut places = places.lookup_mut(&mut world);
+    /// let on = places.peek::<On>(load)?.0;
+    /// let below = places.peek::<Place>(on)?.0;
+    /// places.get_mut(load)?.0.0 = below;
+    /// assert_eq!(changed.on(&mut world).iter().collect::<Vec<_>>(), [load]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get); [`WorldError::Missing`] also if the query does not lend the fragment
+    /// ([`Lack::Lent`]), or the entity does not have it.
+    pub fn peek<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        let (found, versions) = (self.finder.find(entity), (self.since, self.version));
+        seen::<D, F>(self.world, self.matches, versions, entity, found)?;
+        let id = self.world.registry().of::<T>().map(FragmentInfo::id);
+        if !id.is_some_and(|id| self.requirements.lends(id)) {
+            return Err(WorldError::Missing {
+                entity,
+                name: core::any::type_name::<T>().into(),
+                lack: Lack::Lent,
+            });
+        }
+        let (archetype, row) = found.ok_or_else(|| self.world.refuse(entity))?;
+        match self.world.value_of::<T>(archetype, row) {
+            // SAFETY: a value of this type, of an entity that the query sees. The query lends it, so that nobody writes it
+            // but who borrows `self` to write.
+            Some((value, ..)) => Ok(unsafe { &*value }),
+            None => Err(self.world.missing::<T>(archetype, entity)),
+        }
+    }
+
     /// Lends the data of each of `entities` in turn, or says why not, in the order of the slice. Faster than one
-    /// call each where they lie all over the memory: it is asked for ahead. O(entities).
+    /// call each where they lie all over the memory: it is asked for ahead. O(entities). What is lent for writing has
+    /// changed then, as with [`get_mut`](Self::get_mut).
     ///
     /// ```
     /// use megachunk::prelude::*;

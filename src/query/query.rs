@@ -495,7 +495,14 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         let sees_all = F::SEES_ALL && !self.matches.is_masked();
         let tabled = sees_all && self.requirements.switches().is_empty();
         let table = tabled.then_some(&mut self.table);
-        QueryLookup::new(world, &self.matches, table, since, version)
+        QueryLookup::new(
+            world,
+            &self.matches,
+            &self.requirements,
+            table,
+            since,
+            version,
+        )
     }
 
     /// Lends the data of one entity, if the query sees it. It is no run, as a [`lookup`](Self::lookup) is none. O(log

@@ -151,6 +151,11 @@ impl Requirements {
         &self.reads
     }
 
+    /// Whether a fragment's values are lent, to be read or written.
+    pub(crate) fn lends(&self, id: FragmentId) -> bool {
+        self.reads.contains(id) || self.writes.contains(id)
+    }
+
     /// The fragments that are asked whether they have changed. Whatever writes or switches one of them conflicts.
     #[must_use]
     pub fn watched(&self) -> &FragmentSet {

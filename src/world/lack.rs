@@ -16,6 +16,9 @@ pub enum Lack {
     Role(FragmentKind),
     /// A query does not see the entity: what it asks for is not there, or its filters pass the entity by.
     Match,
+    /// The query sees the entity, but does not lend this of it: see
+    /// [`QueryLookup::peek`](crate::query::QueryLookup::peek).
+    Lent,
 }
 
 impl Lack {
@@ -25,6 +28,7 @@ impl Lack {
             Self::Fragment => format!("it has no {name}"),
             Self::Role(kind) => format!("it has no {name} in this role: there it is a {kind}"),
             Self::Match => format!("the query {name} does not match it"),
+            Self::Lent => format!("the query does not lend its {name}"),
         }
     }
 }

@@ -15,6 +15,7 @@ mod init;
 mod lookups;
 mod nothing_lent;
 mod or;
+mod peeked;
 mod refused;
 mod rows;
 mod stretches;

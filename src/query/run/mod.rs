@@ -112,6 +112,33 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
+    /// The version of this run, which is what to tell [`since`](Self::since) for all that changes after it: what it writes
+    /// itself is no such change, nor what others write before it ends that it sees. As
+    /// [`World::version`](crate::world::World::version), for who has the run and not the world. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,))?;
+    /// let bee = world.create((1_u16,))?;
+    /// let mut numbers = Query::<&u8, Changed<u8>>::new(&world)?;
+    /// let run = numbers.on(&mut world);
+    /// let (seen, sent) = (run.count(), run.version());
+    /// assert_eq!(seen, 1);
+    /// *world.get_mut::<u16>(bee)? = 2;
+    /// assert_eq!(numbers.on(&mut world).since(sent).count(), 0);
+    /// *world.get_mut::<u8>(ant)? = 2;
+    /// // However many runs there were since.
+    /// assert_eq!(numbers.on(&mut world).since(sent).count(), 1);
+    /// assert_eq!(numbers.on(&mut world).since(sent).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.world.moment(self.version)
+    }
+
     /// Lends the same run once more, to be used beside itself: what is only read may be lent to many at once. So one
     /// run can be walked in loops inside each other, or by all threads of another query's
     /// [`par_for_each`](Self::par_for_each); `&run` is the iterator of such a run.
@@ -230,7 +257,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// What its own writes get.
-    pub(crate) fn version(&self) -> u32 {
+    pub(crate) fn stamp(&self) -> u32 {
         self.version
     }
 

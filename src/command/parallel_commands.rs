@@ -78,7 +78,8 @@ impl World {
 
     /// Opens recorders as [`parallel_commands`](Self::parallel_commands) does, for work in so many pieces, whose numbers
     /// (from 0 on) are the sort keys. It makes a difference in an [ordered](crate::world::Universe::ordered) universe
-    /// only: there each piece has ids of its own, as long as there are 64 free in one piece for each.
+    /// only: there each piece has ids of its own, as long as there are 64 free in one piece for each. A processor, which
+    /// takes [`ParallelCommands`] as a parameter, [says it](crate::processor::ProcessorBuilder::pieces) where it is made.
     #[must_use]
     pub fn parallel_commands_for(&self, pieces: usize) -> ParallelCommands {
         ParallelCommands::new(self, Some(pieces))
@@ -182,7 +183,9 @@ impl ParallelCommands {
     /// In an [ordered](crate::world::Universe::ordered) universe that is true of ids too, if the key is that of
     /// a [chunk](crate::query::ChunkView::sort_key) that the world had when `self` was made, or the number of
     /// a piece [that was asked for](World::parallel_commands_for); if no two recorders have one key at one
-    /// time; and if `self` was made after the last flush. (A batch or copies that a panic breaks off use up the ids of
+    /// time; and if `self` was made after the last flush. In a processor keys are numbers of pieces below 64, or below the
+    /// number of chunks that the world has if that is more: a loop over more pieces of its own
+    /// [says so](crate::processor::ProcessorBuilder::pieces). (A batch or copies that a panic breaks off use up the ids of
     /// what was to come.) Ids of other recorders are given by chance, and the flush
     /// [counts them](crate::command::FlushReport::by_chance).
     ///

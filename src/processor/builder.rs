@@ -59,6 +59,7 @@ pub struct ProcessorBuilder {
     pub(super) main_thread: bool,
     pub(super) exclusive: bool,
     pub(super) shows_existing: bool,
+    pub(super) pieces: u32,
     pub(super) subscriptions: Subscriptions,
     pub(super) on_start: Option<Hook>,
     pub(super) on_stop: Option<Hook>,
@@ -150,6 +151,7 @@ impl ProcessorBuilder {
             main_thread: false,
             exclusive: false,
             shows_existing: false,
+            pieces: 0,
             subscriptions: Subscriptions::default(),
             on_start: None,
             on_stop: None,
@@ -277,6 +279,35 @@ impl ProcessorBuilder {
     #[doc(alias = "bRequiresGameThreadExecution")]
     pub fn main_thread(mut self) -> Self {
         self.main_thread = true;
+        self
+    }
+
+    /// In an [ordered](crate::world::Universe::ordered) universe: its [`ParallelCommands`](crate::command::ParallelCommands)
+    /// have ids for so many sort keys, from 0 on, at least; otherwise it says nothing. Without it they are for as many as
+    /// the world has chunks when the schedule has come to the processor, or for 64 if these are fewer: enough for those of
+    /// [chunks](crate::query::ChunkView::sort_key), and for a loop of one's own over up to 64 pieces. Of greater keys ids
+    /// are [given by chance](crate::command::FlushReport::by_chance), whoever comes first.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = Arc::new(Universe::ordered());
+    /// let mut world = World::of(&universe)?;
+    /// let spawn = processor("spawn", |commands: ParallelCommands| {
+    ///     // A thousand pieces of work, whatever thread has which.
+    ///     for piece in 0..1_000 {
+    ///         commands.open_at(piece).create((piece,)).expect("there is room");
+    ///     }
+    /// });
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(spawn.pieces(1_000));
+    /// let report = schedule.run(&mut world)?;
+    /// assert_eq!((report.flush.created, report.flush.by_chance), (1_000, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pieces(mut self, pieces: u32) -> Self {
+        self.pieces = pieces;
         self
     }
 

@@ -39,6 +39,8 @@ pub(super) struct Entry {
     pub(super) has_turns: bool,
     pub(super) main_thread: bool,
     pub(super) exclusive: bool,
+    /// Sort keys for which it is to have ids, at least.
+    pub(super) pieces: u32,
     pub(super) subscriptions: Subscriptions,
     pub(super) on_start: Option<Hook>,
     pub(super) on_stop: Option<Hook>,
@@ -69,6 +71,7 @@ impl Entry {
             has_turns: builder.runner.has_turns(),
             main_thread: builder.main_thread,
             exclusive: builder.exclusive,
+            pieces: builder.pieces,
             subscriptions: builder.subscriptions,
             on_start: builder.on_start,
             on_stop: builder.on_stop,

@@ -488,6 +488,9 @@ fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trac
     }
 }
 
+/// Sort keys for which ids are set aside where neither chunks nor the processor say that it takes more.
+const PIECES: usize = 64;
+
 /// In an ordered universe: which ids are whose.
 fn stripes(
     world: &World,
@@ -508,7 +511,8 @@ fn stripes(
         let first = pieces;
         if needs.parallel_commands {
             // One for a recorder without a key, and for each chunk, or for pieces with numbers.
-            pieces += 1 + chunks.max(64);
+            let asked = entries[processor].pieces as usize;
+            pieces += 1 + chunks.max(PIECES).max(asked);
         } else if needs.commands {
             pieces += 1;
         }

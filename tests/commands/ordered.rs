@@ -529,3 +529,40 @@ fn ids_of_a_recorder_whose_key_is_no_chunks_are_counted() {
     drop(recorder);
     assert_eq!(world.flush().by_chance, 1);
 }
+
+#[test]
+fn a_processor_has_ids_for_as_many_pieces_as_it_says() {
+    let run = |pieces: u32, asked: u32, backwards: bool| {
+        let universe = Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        let spawn = processor("spawn", move |commands: ParallelCommands| {
+            let pieces: Vec<u64> = match backwards {
+                false => (0..u64::from(pieces)).collect(),
+                true => (0..u64::from(pieces)).rev().collect(),
+            };
+            for piece in pieces {
+                commands.open_at(piece).create((Energy(piece),)).unwrap();
+            }
+        });
+        // Another beside it has its own.
+        let beside = processor("beside", |mut commands: Commands<'_>| {
+            commands.create((Burning(1),)).unwrap();
+        });
+        let mut schedule = Schedule::new();
+        schedule.add(spawn.pieces(asked)).add(beside);
+        let report = schedule.run(&mut world).unwrap();
+        assert_eq!(report.flush.created, pieces as usize + 1);
+        let mut all = Query::<(Entity, &Energy)>::new(&world).unwrap();
+        let mut all: Vec<(Entity, u64)> = (all.on(&mut world).iter())
+            .map(|(entity, energy)| (entity, energy.0))
+            .collect();
+        all.sort_unstable();
+        (report.flush.by_chance, all)
+    };
+    assert_eq!(run(64, 0, false).0, 0, "so many it has unasked");
+    assert_eq!(run(500, 0, false).0, 436);
+    let (by_chance, ids) = run(500, 500, false);
+    assert_eq!(by_chance, 0);
+    assert_eq!(run(500, 500, true), (0, ids), "whatever comes first");
+    assert_eq!(run(500, 499, false).0, 1);
+}

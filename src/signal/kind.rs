@@ -33,6 +33,8 @@ pub(super) struct Kind {
     name: Option<Box<str>>,
     payload: TypeId,
     payload_name: &'static str,
+    /// The type of its [`Signal`].
+    handle: TypeId,
     pub(super) new_log: fn() -> Box<dyn Store>,
 }
 
@@ -42,6 +44,7 @@ impl Kind {
             name: name.map(Into::into),
             payload: TypeId::of::<P>(),
             payload_name: type_name::<P>(),
+            handle: TypeId::of::<Signal<P>>(),
             new_log: || Box::<Payloads<P>>::default(),
         }
     }
@@ -52,6 +55,11 @@ impl Kind {
             name: self.name.as_deref(),
             carries: self.payload,
         }
+    }
+
+    /// The type of its [`Signal`].
+    pub(super) fn handle(&self) -> TypeId {
+        self.handle
     }
 
     pub(super) fn name(&self) -> &str {
@@ -86,6 +94,13 @@ impl Post {
                 asked: type_name::<P>(),
             })
         }
+    }
+
+    /// The number of the signal that is known by what it carries, if somebody has asked for it.
+    pub(super) fn number_of<P: 'static>(&self) -> Option<u32> {
+        let payload = TypeId::of::<P>();
+        let is = |kind: &Kind| kind.name.is_none() && kind.payload == payload;
+        self.kinds.find(is).map(|(number, _)| number)
     }
 
     /// The signal that is known by what it carries.

@@ -129,6 +129,7 @@ impl Attachment for Arc<Post> {
     fn tell_waiting<'w>(&'w self, _: &'w World, told: &mut Told<'w>) {
         // Ordering: Relaxed, as in `World::time`.
         told.time = self.now.load(Ordering::Relaxed);
+        told.handles.extend(self.kinds.iter().map(Kind::handle));
     }
 
     fn check(&self, _: &mut Found) -> Held {

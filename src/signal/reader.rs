@@ -149,6 +149,37 @@ impl<'a> Received<'a> {
         found.filter_map(move |found| board.logs[found.signal as usize].payload(found.position))
     }
 
+    /// What the signal carried, each time, that is [known by what it carries](World::signal_of). O(these + signals that the
+    /// world knows): where many are delivered, a [`Signal`] that is kept is [asked](Self::of) for.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Hit(u32);
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new();
+    /// let boar = world.create((Health(10),))?;
+    /// let mut hits = SignalReader::<&mut Health>::new(&world)?;
+    /// let hit = world.signal_of::<Hit>();
+    /// hits.subscribe(&mut world, hit)?;
+    /// for by in [3, 4] {
+    ///     world.signals().send(hit, boar, Hit(by));
+    /// }
+    /// let _ = hits.deliver(&mut world, |health, received| {
+    ///     health.0 -= received.of_type::<Hit>().map(|hit| hit.0).sum::<u32>();
+    /// });
+    /// assert_eq!(world.get::<Health>(boar)?.0, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of_type<P: Send + Sync + 'static>(&self) -> impl Iterator<Item = &'a P> {
+        let number = self.post.number_of::<P>();
+        let board = self.board;
+        let found = self.found.iter();
+        let found = found.filter(move |found| Some(found.signal) == number);
+        found.filter_map(move |found| board.logs[found.signal as usize].payload(found.position))
+    }
+
     /// The names of all, or what they carry if they have none, in order. O(these + signals that the world knows).
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         let kinds = self.post.kinds_by_number();

@@ -15,6 +15,8 @@ pub(crate) struct Told<'w> {
     pub(crate) time: u64,
     /// In no order.
     pub(crate) signals: Vec<ToldSignal<'w>>,
+    /// The types of what signals of the world are named by.
+    pub(crate) handles: Vec<TypeId>,
 }
 
 /// A signal that waits for its time.
@@ -185,6 +187,7 @@ impl World {
     /// The world's time, and what waits for its own.
     pub(super) fn tell_waiting(&self) -> Told<'_> {
         let mut told = Told {
+            handles: Vec::new(),
             time: self.come.time,
             signals: Vec::new(),
         };

@@ -76,10 +76,18 @@ fn signals_go_by_name_or_by_type() {
     signals.send(typed, ant, Hit(3));
     assert_eq!((signals.len(), signals.is_empty()), (3, false));
     drop(signals);
-    assert_eq!(numbers(&mut by_name, &mut world, named), [(ant, vec![1])]);
+    // One that has a name is not known by what it carries, also if another is.
+    let _ = world.signal_of::<u32>();
+    let delivery = by_name.deliver(&mut world, |_, received| {
+        assert_eq!(received.of_type::<u32>().count(), 0);
+        assert_eq!(received.of(named).collect::<Vec<_>>(), [&1]);
+    });
+    assert_eq!((delivery.entities, delivery.signals), (1, 1));
     let delivery = by_type.deliver(&mut world, |entity, received| {
         assert_eq!(entity, ant);
         assert_eq!(received.of(typed).collect::<Vec<_>>(), [&Hit(3)]);
+        assert_eq!(received.of_type::<Hit>().collect::<Vec<_>>(), [&Hit(3)]);
+        assert_eq!(received.of_type::<u32>().count(), 0);
         assert!(received.has(typed) && !received.has(named));
         assert!(received.names().all(|name| name.ends_with("Hit")));
     });

@@ -173,6 +173,20 @@ fn of_a_world_without_anything_nothing_is_left_out() {
 }
 
 #[test]
+fn what_names_a_signal_is_nothing_that_a_save_leaves_out() {
+    struct Hit;
+    let mut world = World::new();
+    let (hit, named) = (world.signal_of::<Hit>(), world.signal::<u32>("named"));
+    world.resources_mut().insert(hit);
+    world.resources_mut().insert(named.unwrap());
+    assert!(world.unsaved(&SnapshotOptions::new()).is_empty());
+    // But what it carries is.
+    world.resources_mut().insert(Hit);
+    let unsaved = world.unsaved(&SnapshotOptions::new()).to_string();
+    assert!(unsaved.ends_with("::Hit"), "{unsaved}");
+}
+
+#[test]
 fn a_flaw_says_where_it_is_and_what() {
     let mut world = World::new();
     world.create((1_u8,)).unwrap();

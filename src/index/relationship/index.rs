@@ -133,6 +133,10 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off. For the rest, as
     /// [`update`](Self::update).
     ///
+    /// The run has no filter, as that of a [`ValueIndex`](crate::index::ValueIndex::update_from) may: all who name somebody
+    /// are known, for [`destroy_tree`](Self::destroy_tree) and [`destroy_orphans`](Self::destroy_orphans) bring the index up
+    /// to date by the world, and are to leave nobody behind who hangs on the dead.
+    ///
     /// ```
     /// use megachunk::prelude::*;
     ///

@@ -59,8 +59,9 @@ impl fmt::Display for Unsaved {
 impl World {
     /// What a save with these options would leave out silently: neither saved nor [skipped by name](SnapshotOptions). A
     /// program, or its tests, can see by it that nothing is forgotten. (Of fragments nothing is left out without an
-    /// error; what never is in a file, as observers, is not counted.) Exact while nobody else records or sends.
-    /// O(recorders, signals and how many wait, resources, types that are part of the state).
+    /// error; what never is in a file, as observers, is not counted, nor is a
+    /// [`Signal`](crate::signal::Signal) that is kept as a resource: a world that is loaded is asked for its own.) Exact
+    /// while nobody else records or sends. O(recorders, signals and how many wait, resources, types that are part of the state).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -84,12 +85,15 @@ impl World {
         let states: HashSet<TypeId, ByTypes> = states.collect();
         let is_state = |of: TypeId| states.contains(&of);
         let resources = self.resources.types();
-        let left_out = resources.filter(|&(of, _)| !options.skips_resource(of) && !is_state(of));
+        let told = self.tell_waiting();
+        // What names a signal of this world is no state: a world that is loaded has signals of its own.
+        let is_counted = |of: TypeId| !is_state(of) && !told.handles.contains(&of);
+        let left_out = resources.filter(|&(of, _)| !options.skips_resource(of) && is_counted(of));
         let mut resources: Vec<&'static str> = left_out.map(|(_, name)| name).collect();
         resources.sort_unstable();
         let pending = self.pending();
-        let told = self.tell_waiting().signals;
         let saved = told
+            .signals
             .iter()
             .filter(|told| self.is_built(told.waiting.entity) && is_state(told.signal.carries));
         Unsaved {

@@ -17,6 +17,7 @@ mod chunk_fragments;
 mod chunk_rules;
 mod clones;
 mod compacted;
+mod converted;
 mod determinism;
 mod differing;
 mod dynamic;

@@ -65,7 +65,8 @@ fn what_does_not_fit_the_registry_is_named() {
     let error = load(&|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the snapshot has a fragment u32 of 4 bytes aligned to 4, which is not registered; see `LoadOptions::skip`"
+        "the snapshot has a fragment u32 of 4 bytes aligned to 4, which is not registered; \
+         register it before the load, as by `register_plain_as`, or see `LoadOptions::skip`"
     );
     let several = {
         let mut world = World::new();
@@ -85,14 +86,14 @@ fn what_does_not_fit_the_registry_is_named() {
     };
     assert_eq!(
         several.to_string(),
-        "the snapshot has a tag asleep, a fragment health of 8 bytes aligned to 8, which are not registered; see \
-         `LoadOptions::skip`"
+        "the snapshot has a tag asleep, a fragment health of 8 bytes aligned to 8, which are not registered; \
+         register them before the load, as by `register_plain_as`, or see `LoadOptions::skip`"
     );
     let shared = load(&|universe| drop(universe.registry().register_shared::<u32>())).unwrap_err();
     assert_eq!(
         shared.to_string(),
         "the snapshot has a fragment u32 of 4 bytes aligned to 4, which is not registered as such: here u32 is a shared \
-         fragment; see `LoadOptions::skip`"
+         fragment; register it before the load, as by `register_plain_as`, or see `LoadOptions::skip`"
     );
     let error = load(&|universe| drop(universe.registry().register::<u32>())).unwrap_err();
     assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");

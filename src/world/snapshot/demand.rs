@@ -47,8 +47,8 @@ impl<'s> Demand<'s> {
             if fragment.known.is_none() {
                 continue;
             }
-            let align = usize::try_from(fragment.align).ok()?;
-            let layout = Layout::from_size_align(fragment.size, align).ok()?;
+            let align = usize::try_from(fragment.align_here).ok()?;
+            let layout = Layout::from_size_align(fragment.size_here, align).ok()?;
             let content = Content { name: "", layout };
             match fragment.kind {
                 FragmentKind::Fragment => {

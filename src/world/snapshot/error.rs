@@ -90,8 +90,9 @@ pub enum SnapshotError {
     },
     /// The snapshot has fragments that are not registered in the universe.
     #[error(
-        "the snapshot has {}; see `LoadOptions::skip`",
-        unregistered(fragments, here)
+        "the snapshot has {}; register {} before the load, as by `register_plain_as`, or see `LoadOptions::skip`",
+        unregistered(fragments, here),
+        if fragments.len() == 1 { "it" } else { "them" }
     )]
     Unregistered {
         /// All of them, one at least.
@@ -258,17 +259,20 @@ impl fmt::Display for ChangedLayout {
 
 /// A fragment of a snapshot that is not registered in the universe.
 ///
-/// A tool, which has no type for it, can [define](crate::fragment::FragmentRegistry::define_plain) one that is a fragment or
-/// a tag, and load again:
+/// A program [registers](crate::fragment::FragmentRegistry::register_plain_as) its type by the name that the file has, before
+/// it loads. A tool, which has no type for it, can [define](crate::fragment::FragmentRegistry::define_plain) one that is a
+/// fragment or a tag, and load again; the [shape](crate::fragment::Plain::SHAPE) tells it what are handles, which come to be
+/// others where a file is loaded with new ids:
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use megachunk::fragment::FragmentKind;
+/// use megachunk::fragment::{FragmentKind, Plain};
 /// use megachunk::prelude::*;
 ///
 /// # let mut world = World::new();
 /// # world.registry().register_plain_as::<u32>("health")?;
-/// # let ant = world.create((7_u32,))?;
+/// # world.registry().register_plain_as::<Entity>("target")?;
+/// # let ant = world.create((7_u32, Entity::PLACEHOLDER))?;
 /// # let file = world.to_snapshot(&Default::default())?;
 /// let universe = Universe::new();
 /// let refused = World::from_snapshot(&file, Universe::new()).unwrap_err();
@@ -277,6 +281,9 @@ impl fmt::Display for ChangedLayout {
 /// for missing in &fragments {
 ///     let layout = Layout::from_size_align(missing.size.try_into()?, missing.align.try_into()?)?;
 ///     match missing.kind {
+///         FragmentKind::Fragment if missing.shape == Entity::SHAPE => {
+///             universe.registry().define_plain_as::<Entity>(&missing.name)?;
+///         }
 ///         FragmentKind::Fragment | FragmentKind::Tag => {
 ///             universe.registry().define_plain(&missing.name, layout)?;
 ///         }
@@ -287,6 +294,8 @@ impl fmt::Display for ChangedLayout {
 /// let world = World::from_snapshot_with(&file, universe, &options)?;
 /// let health = world.registry().find("health").unwrap().id();
 /// assert_eq!(world.get_dynamic(ant, health)?.bytes()?, 7_u32.to_ne_bytes());
+/// let target = world.registry().find("target").unwrap().id();
+/// assert_eq!(world.get_dynamic(ant, target)?.value::<Entity>()?, &Entity::PLACEHOLDER);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -300,6 +309,9 @@ pub struct MissingFragment {
     pub size: u64,
     /// Alignment in the snapshot.
     pub align: u64,
+    /// The [shape](crate::fragment::Plain::SHAPE) of its values' type, to be compared with that of a type, as
+    /// `Entity::SHAPE`; 0 if the file does not know it.
+    pub shape: u64,
 }
 
 impl fmt::Display for MissingFragment {
@@ -309,6 +321,7 @@ impl fmt::Display for MissingFragment {
             kind,
             size,
             align,
+            shape: _,
         } = self;
         write!(f, "a {kind} {}", shown(name))?;
         match (size, align) {

@@ -6,6 +6,7 @@ use crate::entity::EntityMap;
 use crate::fragment::{
     FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities, are_others,
 };
+use crate::world::snapshot::conversion::{Conversion, Form};
 use crate::world::snapshot::format::{Reader, bit_bytes, kind_of_byte};
 use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
@@ -22,15 +23,22 @@ pub(super) struct SavedFragment {
     /// It is to be left out, whoever has it.
     pub(super) skipped: bool,
     pub(super) kind: FragmentKind,
+    /// Bytes of a value as the file has it, and as it is here.
     pub(super) size: usize,
-    /// As the file has it.
+    pub(super) size_here: usize,
+    /// As the file has it, and as it is here.
     pub(super) align: u64,
+    pub(super) align_here: u64,
+    /// As the file has it; 0: not known.
+    pub(super) shape: u64,
     /// The type of its values, if they are of one.
     of: Option<&'static str>,
     /// Which bytes are a value, if not all are.
     is_value: Option<IsValue>,
     /// What changes the entities that a value names, if it can name some.
     map_entities: Option<MapEntities>,
+    /// Makes of values that the file has what they are here, if that is something else.
+    pub(super) conversion: Option<Conversion>,
     pub(super) enableable: bool,
     /// It could be switched off, and cannot be here.
     pub(super) always_on: bool,
@@ -59,12 +67,23 @@ impl SavedFragment {
         }
     }
 
-    /// Whether bytes, one value behind the other, are values. They are from `at` in the file.
+    /// Whether bytes as the file has them, one value behind the other, are values. They are from `at` there.
+    pub(super) fn check_saved(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
+        match &self.conversion {
+            None => self.check(values, at),
+            Some(conversion) => {
+                let count = values.len().checked_div(self.size).unwrap_or(1);
+                conversion.check(values, count, at)
+            }
+        }
+    }
+
+    /// Whether bytes, one value behind the other, are values here. They are from `at` in the file.
     pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
         let Some(is_value) = self.is_value else {
             return Ok(());
         };
-        let wrong = match self.size {
+        let wrong = match self.size_here {
             0 => (!is_value(&[])).then_some(0),
             size => values.chunks_exact(size).position(|value| !is_value(value)),
         };
@@ -73,7 +92,7 @@ impl SavedFragment {
             Some(row) => Err(SnapshotError::NotAValue {
                 name: self.name.clone(),
                 of: self.of.unwrap_or_default(),
-                at: at + (row * self.size) as u64,
+                at: at + (row * self.size_here) as u64,
             }),
         }
     }
@@ -84,7 +103,7 @@ impl SavedFragment {
         let Some(map) = self.map_entities else {
             return false;
         };
-        let values = values.chunks_exact_mut(self.size.max(1));
+        let values = values.chunks_exact_mut(self.size_here.max(1));
         values.for_each(|value| map(value, entities));
         true
     }
@@ -162,6 +181,8 @@ struct Told {
     size: u64,
     /// 0: not known.
     shape: u64,
+    /// Whether other fields are taken for the same.
+    any_fields: bool,
 }
 
 impl Told {
@@ -174,10 +195,14 @@ impl Told {
             skipped,
             kind: self.kind,
             size,
+            size_here: size,
             align: self.align,
+            align_here: self.align,
+            shape: self.shape,
             of: None,
             is_value: None,
             map_entities: None,
+            conversion: None,
             enableable: self.enableable,
             always_on: false,
         }
@@ -214,7 +239,8 @@ fn read_fragment(
     let skipped = known.is_some_and(|(_, options)| options.skips(&name));
     let any_fields = known.is_some_and(|(_, options)| options.ignores_fields(&name));
     let told = Told {
-        shape: if any_fields { 0 } else { shape },
+        shape,
+        any_fields,
         name: name.into_boxed_str(),
         kind,
         enableable,
@@ -225,19 +251,23 @@ fn read_fragment(
     let known = match known {
         None => return Ok(told.unfound(true, false, size?)),
         Some(_) if skipped => return Ok(told.unfound(false, true, size?)),
-        Some((known, _)) => known,
+        Some(known) => known,
     };
     match find_fragment(&told, known) {
-        Ok(info) => Ok(SavedFragment {
+        Ok((info, conversion)) => Ok(SavedFragment {
             name: info.name().into(),
             known: Some(info.id()),
             skipped: false,
             kind,
-            size: info.layout().size(),
+            size: size?,
+            size_here: info.layout().size(),
             align,
+            align_here: info.layout().align() as u64,
+            shape,
             of: info.plain_type_name(),
             is_value: info.which_are_values(),
             map_entities: info.map_entities(),
+            conversion,
             enableable,
             always_on: enableable && !info.is_enableable(),
         }),
@@ -246,8 +276,11 @@ fn read_fragment(
     }
 }
 
-/// The registered fragment of which a file tells.
-fn find_fragment<'r>(told: &Told, known: &Known<'r>) -> Result<&'r FragmentInfo, SnapshotError> {
+/// The registered fragment of which a file tells, and what makes its values of those of the file, if these are others.
+fn find_fragment<'r>(
+    told: &Told,
+    (known, options): (&Known<'r>, &LoadOptions),
+) -> Result<(&'r FragmentInfo, Option<Conversion>), SnapshotError> {
     let (name, kind) = (told.name.clone(), told.kind);
     let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
         Some([info]) => *info,
@@ -258,6 +291,7 @@ fn find_fragment<'r>(told: &Told, known: &Known<'r>) -> Result<&'r FragmentInfo,
                 kind,
                 size: told.size,
                 align: told.align,
+                shape: told.shape,
             };
             return Err(SnapshotError::Unregistered {
                 fragments: [missing].into(),
@@ -268,7 +302,14 @@ fn find_fragment<'r>(told: &Told, known: &Known<'r>) -> Result<&'r FragmentInfo,
     };
     let (size, align) = (info.layout().size(), info.layout().align());
     let fits = (told.size, told.align) == (size as u64, align as u64);
-    if !fits || are_others(told.shape, info.shape()) {
+    let fits = fits && (told.any_fields || !are_others(told.shape, info.shape()));
+    let form = Form {
+        size: told.size,
+        align: told.align,
+        shape: told.shape,
+    };
+    let conversion = options.conversion(&name, form, info, fits);
+    if !fits && conversion.is_none() {
         let changed = ChangedLayout {
             name,
             saved_size: told.size,
@@ -283,5 +324,5 @@ fn find_fragment<'r>(told: &Told, known: &Known<'r>) -> Result<&'r FragmentInfo,
     if !readable(info, Purpose::Save) {
         return Err(SnapshotError::NotPlain { name });
     }
-    Ok(info)
+    Ok((info, conversion.cloned()))
 }

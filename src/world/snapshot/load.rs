@@ -56,12 +56,14 @@ impl World {
     ///
     /// A field that comes, goes, or gets another name, type or place, and a variant of an enum that does, make another type
     /// of it: its values in older files are refused ([`Layout`](SnapshotError::Layout); of a type of the state,
-    /// [`StateNotRead`](SnapshotError::StateNotRead)), also if they have as many bytes. So the new
-    /// one gets a name that no file has, and the old one stays, where only loading knows it, under the name that files
-    /// have. When a world has come, values go from one to the other. (Where only names of fields are the difference, or
-    /// variants that an enum did not have, the old values can be [taken as they
-    /// are](crate::world::LoadOptions::ignore_fields).) This works of types that were given a name, and of those that files
-    /// know by their path, which is given here as a name to the old one:
+    /// [`StateNotRead`](SnapshotError::StateNotRead)), also if they have as many bytes. So who loads says how they become
+    /// values of today, which [`LoadOptions::convert`] does while they come, in whatever role, and
+    /// [`convert_state`](LoadOptions::convert_state) of types of the state: the old type stands where only loading knows it, and no universe is told of it. (Where only names of fields are the difference, or variants
+    /// that an enum did not have, the old values can be [taken as they are](LoadOptions::ignore_fields).)
+    ///
+    /// Where one value does not say it all, because it becomes several fragments or depends on others, the old type is
+    /// registered, under the name that files have, and the new one under another. When a world has come, values go from one
+    /// to the other, chunk by chunk:
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -70,18 +72,23 @@ impl World {
     /// #[repr(C)]
     /// struct Health { now: u32, most: u32 }
     /// megachunk::plain!(Health { now, most });
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// #[repr(C)]
+    /// struct Shield { points: u32 }
+    /// megachunk::plain!(Shield { points });
     ///
     /// /// What files of version 1 have: `Health` was this, in the same place.
     /// mod v1 {
     ///     #[derive(Clone, Copy)]
     ///     #[repr(C)]
-    ///     pub struct Health { pub now: u32 }
-    ///     megachunk::plain!(Health { now });
+    ///     pub struct Health { pub now: u32, pub shield: u32 }
+    ///     megachunk::plain!(Health { now, shield });
     /// }
     ///
     /// /// What every universe of the program gets, whether or not it loads.
     /// fn register(universe: &Universe) -> Result<(), WorldError> {
     ///     universe.registry().register_plain_as::<Health>("health.2")?;
+    ///     universe.registry().register_plain_as::<Shield>("shield")?;
     ///     // As in `let path = "game::Health";`: the old type had no other name, and the new one has its path.
     ///     let path = std::any::type_name::<Health>();
     ///     universe.registry().register_plain_as::<v1::Health>(path)?;
@@ -89,25 +96,24 @@ impl World {
     /// }
     ///
     /// /// Does nothing to a world that has come from a new file.
-    /// fn migrate(world: &mut World) -> Result<(), WorldError> {
-    ///     let mut all = world.query::<(Entity, &v1::Health), ()>()?;
-    ///     let old: Vec<(Entity, v1::Health)> = all.iter().map(|(entity, old)| (entity, *old)).collect();
-    ///     for (entity, old) in old {
-    ///         world.remove::<(v1::Health,)>(entity)?;
-    ///         world.add(entity, (Health { now: old.now, most: 100 },))?;
-    ///     }
+    /// fn migrate(world: &mut World) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mut old = Query::<&v1::Health>::new(world)?;
+    ///     old.change(world).swap::<(v1::Health,), _>(|old| {
+    ///         (Health { now: old.now, most: 100 }, Shield { points: old.shield })
+    ///     })?;
     ///     Ok(())
     /// }
     ///
     /// # let mut then = World::new();
     /// # then.registry().register_plain_as::<v1::Health>(std::any::type_name::<Health>())?;
-    /// # let ant = then.create((v1::Health { now: 7 },))?;
+    /// # let ant = then.create((v1::Health { now: 7, shield: 2 },))?;
     /// # let file = then.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
     /// register(&universe)?;
     /// let mut world = World::from_snapshot(&file, universe)?;
     /// migrate(&mut world)?;
     /// assert_eq!(world.get::<Health>(ant)?, &Health { now: 7, most: 100 });
+    /// assert_eq!(world.get::<Shield>(ant)?, &Shield { points: 2 });
     ///
     /// let file = world.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
@@ -116,11 +122,10 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// So it is with chunk fragments and shared ones, and with resources, of which one is taken out and the other put in. Who
-    /// does not have the old type, as a tool, [defines](crate::fragment::FragmentRegistry::define_plain) a fragment (or a
+    /// Who does not have the old type, as a tool, [defines](crate::fragment::FragmentRegistry::define_plain) a fragment (or a
     /// tag) by the old name with the layout that [`Unregistered`](SnapshotError::Unregistered) tells. A name is one
     /// fragment's: no type may be called so here, neither by a name that it was given, nor by its path. What the program has
-    /// no use for any more is [skipped](crate::world::LoadOptions).
+    /// no use for any more is [skipped](LoadOptions::skip).
     ///
     /// # Errors
     /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.
@@ -204,8 +209,8 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
-        for &(fragment, bytes) in &world.templates {
-            let template = match saved.value(registry, fragment, bytes) {
+        for (fragment, bytes) in &world.templates {
+            let template = match saved.value(registry, *fragment, bytes) {
                 // It names somebody who does not come, and chunks begin without it.
                 Err(SnapshotError::NotAValue { .. }) if saved.entities.is_some() => continue,
                 template => template?,
@@ -213,12 +218,12 @@ impl World {
             self.templates.insert(template.id(), Arc::new(template));
         }
         let mut shared = Vec::with_capacity(world.shared.len());
-        for &(fragment, bytes) in &world.shared {
-            if saved.fragments[fragment as usize].known.is_none() {
+        for (fragment, bytes) in &world.shared {
+            if saved.fragments[*fragment as usize].known.is_none() {
                 shared.push(None);
                 continue;
             }
-            let value = saved.value(registry, fragment, bytes)?;
+            let value = saved.value(registry, *fragment, bytes)?;
             if let Some(info) = registry.get(value.id()) {
                 shared.push(Some(self.shared.intern(info, value)));
             }
@@ -268,8 +273,8 @@ impl World {
         let templates = archetype.templates.iter();
         let templates =
             templates.filter(|(fragment, _)| saved.fragments[*fragment as usize].known.is_some());
-        let templates = templates.map(|&(fragment, bytes)| {
-            saved.first_value(universe.registry(), archetype, fragment, bytes)
+        let templates = templates.map(|(fragment, bytes)| {
+            saved.first_value(universe.registry(), archetype, *fragment, bytes)
         });
         let templates: Vec<Value> = templates.collect::<Result<_, _>>()?;
         let number = self.archetype_after(&ids, &|id| {
@@ -351,16 +356,22 @@ impl World {
         let new = &data.chunks[position as usize];
         let mut at = chunk.at + size_of::<Entity>() * chunk.len as usize;
         let mut off = Vec::new();
-        for &fragment in &archetype.fragments {
-            let fragment = &saved.fragments[fragment as usize];
+        for &number in &archetype.fragments {
+            let fragment = &saved.fragments[number as usize];
             let Some(id) = fragment.known else {
                 at += fragment.bytes_in(chunk.len);
                 continue;
             };
-            let size = fragment.size;
+            let (size, size_here) = (fragment.size, fragment.size_here);
+            let converted = chunk.converted(number);
             if let Some(column) = data.seek_column(id) {
                 let begin = at + first as usize * size;
-                let bytes = &saved.file[begin..][..count as usize * size];
+                let bytes = match converted {
+                    None => &saved.file[begin..][..count as usize * size],
+                    Some(values) => {
+                        &values[first as usize * size_here..][..count as usize * size_here]
+                    }
+                };
                 let array = new.array(data.columns[column].offset);
                 // SAFETY: as many rows of this size, which hold no values, and are bytes from then on.
                 let copied = unsafe { copy(bytes, array) };
@@ -377,7 +388,7 @@ impl World {
                 at += bit_bytes(chunk.len.into()) as usize;
             }
             if let Some(value) = data.chunk_value_of(id) {
-                let bytes = &saved.file[at..][..size];
+                let bytes = converted.unwrap_or(&saved.file[at..][..size]);
                 // Not where the template's value is: that one stays, if this is none.
                 let mut bytes = bytes.to_vec();
                 saved.bring(fragment, &mut bytes, at)?;

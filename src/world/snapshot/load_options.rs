@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::fragment::{FragmentInfo, Plain};
+use crate::world::snapshot::conversion::{Conversion, Form};
+
 /// What is left out of a snapshot that is loaded, by name, and what is taken though its fields seem to have changed. All
 /// comes, and nothing else is taken, unless you say otherwise.
 ///
@@ -42,6 +45,8 @@ pub struct LoadOptions {
     skipped: BTreeSet<Box<str>>,
     skipped_states: BTreeSet<Box<str>>,
     ignored_fields: BTreeSet<Box<str>>,
+    conversions: Vec<Conversion>,
+    state_conversions: Vec<Conversion>,
 }
 
 impl LoadOptions {
@@ -100,6 +105,109 @@ impl LoadOptions {
     pub fn ignore_fields(mut self, name: &str) -> Self {
         self.ignored_fields.insert(name.into());
         self
+    }
+
+    /// Values of fragments of this name, in whatever role, that the file has as `Old` come as `New`, which is what is
+    /// registered here: files that are older than a type is now, whose fields have changed since. Which one a file has its
+    /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is, and so is, where no shape is known
+    /// of the file or of `Old`, one whose values have the right size and alignment for `New`. Of several calls for one name
+    /// the first that is for the file's type is taken: one for each version that there was.
+    ///
+    /// `convert` is called once for each value that the file has, before a world is made of it: if it panics, there is no
+    /// world, and none of the entities. Handles are those of the file, also where it is loaded with [new
+    /// ids](crate::world::World::load_remapped): those in `New` are led to the new ones afterwards.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// #[repr(C)]
+    /// struct Health { now: u32, most: u32 }
+    /// megachunk::plain!(Health { now, most });
+    ///
+    /// /// What files of version 1 have.
+    /// mod v1 {
+    ///     #[derive(Clone, Copy)]
+    ///     #[repr(C)]
+    ///     pub struct Health { pub now: u32 }
+    ///     megachunk::plain!(Health { now });
+    /// }
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_plain_as::<v1::Health>("health")?;
+    /// # let ant = then.create((v1::Health { now: 7 },))?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let options = LoadOptions::new()
+    ///     .convert("health", |old: v1::Health| Health { now: old.now, most: 100 });
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<Health>("health")?;
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!(world.get::<Health>(ant)?, &Health { now: 7, most: 100 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn convert<Old: Plain, New: Plain>(mut self, name: &str, convert: fn(Old) -> New) -> Self {
+        self.conversions.push(Conversion::new(name, convert));
+        self
+    }
+
+    /// Values of the type that has this name as [part of the state](crate::fragment::FragmentRegistry::register_state),
+    /// resources and what delayed signals carry, that the file has as `Old` come as `New`, which is what is registered here:
+    /// as [`convert`](Self::convert) does with fragments.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// #[repr(C)]
+    /// struct Grid { width: u32, height: u32 }
+    /// megachunk::plain!(Grid { width, height });
+    ///
+    /// mod v1 {
+    ///     #[derive(Clone, Copy)]
+    ///     #[repr(C)]
+    ///     pub struct Grid { pub side: u32 }
+    ///     megachunk::plain!(Grid { side });
+    /// }
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_state_as::<v1::Grid>("grid")?;
+    /// # then.resources_mut().insert(v1::Grid { side: 5 });
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let options = LoadOptions::new()
+    ///     .convert_state("grid", |old: v1::Grid| Grid { width: old.side, height: old.side });
+    /// let universe = Universe::new();
+    /// universe.registry().register_state_as::<Grid>("grid")?;
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!(world.resources().get::<Grid>(), Some(&Grid { width: 5, height: 5 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn convert_state<Old: Plain, New: Plain>(
+        mut self,
+        name: &str,
+        convert: fn(Old) -> New,
+    ) -> Self {
+        let conversion = Conversion::new(name, convert);
+        self.state_conversions.push(conversion);
+        self
+    }
+
+    /// What makes values of types of the state what they are here.
+    pub(super) fn state_conversions(&self) -> &[Conversion] {
+        &self.state_conversions
+    }
+
+    /// How values of this form become those of a registered fragment, whose they may be as they are if they `fit`.
+    pub(super) fn conversion(
+        &self,
+        name: &str,
+        form: Form,
+        info: &FragmentInfo,
+        fits: bool,
+    ) -> Option<&Conversion> {
+        let mut all = self.conversions.iter();
+        all.find(|conversion| conversion.is_for(name, form, info, fits))
     }
 
     pub(super) fn skips(&self, name: &str) -> bool {

@@ -11,6 +11,7 @@ mod besides;
 mod checksum;
 mod chunk_form;
 mod content;
+mod conversion;
 mod demand;
 mod difference;
 mod differences;

@@ -1,5 +1,6 @@
 //! A file is read, and all of it checked, before anything is made of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::entity::{Entity, EntityIndex, EntityMap};
@@ -31,6 +32,9 @@ pub(super) struct Saved<'f> {
     pub(super) is_lavish: bool,
 }
 
+/// Values, each with the number of its fragment: where they lie in the file, or what they have become.
+type SavedValues<'f> = Vec<(u32, Cow<'f, [u8]>)>;
+
 pub(super) struct SavedWorld<'f> {
     /// 16 KiB chunks that a chunk of a new archetype has at least.
     pub(super) chunks_per_chunk: u32,
@@ -38,9 +42,9 @@ pub(super) struct SavedWorld<'f> {
     pub(super) chunks_grow: bool,
     /// What chunks begin with, each with the number of its chunk fragment.
     /// In the order of the fragments' numbers.
-    pub(super) templates: Vec<(u32, &'f [u8])>,
+    pub(super) templates: SavedValues<'f>,
     /// Shared values, each with the number of its fragment.
-    pub(super) shared: Vec<(u32, &'f [u8])>,
+    pub(super) shared: SavedValues<'f>,
     pub(super) archetypes: Vec<SavedArchetype<'f>>,
     pub(super) besides: SavedBesides<'f>,
 }
@@ -54,7 +58,7 @@ pub(super) struct SavedArchetype<'f> {
     pub(super) run: u32,
     pub(super) grows: bool,
     /// What its chunks begin with, each with the number of its chunk fragment.
-    pub(super) templates: Vec<(u32, &'f [u8])>,
+    pub(super) templates: SavedValues<'f>,
     pub(super) chunks: Vec<SavedChunk>,
 }
 
@@ -84,6 +88,43 @@ pub(super) struct SavedChunk {
     /// Numbers of shared values, in the order of the archetype's fragments.
     pub(super) shared: Vec<u32>,
     checksum: u64,
+    /// By fragments' numbers: values that are others here than in the file.
+    converted: Vec<(u32, Vec<u8>)>,
+}
+
+impl SavedChunk {
+    /// The values of a fragment, or the one that the chunk has, if they are others here than in the file.
+    pub(super) fn converted(&self, fragment: u32) -> Option<&[u8]> {
+        let mut converted = self.converted.iter();
+        let found = converted.find(|(number, _)| *number == fragment);
+        found.map(|(_, values)| &**values)
+    }
+
+    /// Makes what they are here of values that the file has in another form.
+    fn convert(
+        &mut self,
+        file: &[u8],
+        numbers: &[u32],
+        fragments: &[SavedFragment],
+    ) -> Result<(), SnapshotError> {
+        let mut at = self.at + size_of::<Entity>() * self.len as usize;
+        for &number in numbers {
+            let fragment = &fragments[number as usize];
+            if let Some(conversion) = &fragment.conversion
+                && let Some(count) = match fragment.kind {
+                    FragmentKind::Fragment => Some(self.len as usize),
+                    FragmentKind::Chunk => Some(1),
+                    _ => None,
+                }
+            {
+                let size = fragment.size_here;
+                let values = conversion.convert(&file[at..], count, size, at as u64)?;
+                self.converted.push((number, values));
+            }
+            at += fragment.bytes_in(self.len);
+        }
+        Ok(())
+    }
 }
 
 impl<'f> Saved<'f> {
@@ -101,6 +142,12 @@ impl<'f> Saved<'f> {
         saved.check_chunks()?;
         saved.check_switches()?;
         saved.check_handles()?;
+        saved.convert()?;
+        if !options.state_conversions().is_empty() {
+            let forms = forms_by_name(registry);
+            let mut besides = saved.worlds.iter_mut().map(|world| &mut world.besides);
+            besides.try_for_each(|besides| besides.convert(&forms, options))?;
+        }
         Ok(saved)
     }
 
@@ -113,6 +160,36 @@ impl<'f> Saved<'f> {
         saved.check_chunks()?;
         saved.check_handles()?;
         Ok(saved)
+    }
+
+    /// Makes of all values that the file has in another form what they are here.
+    fn convert(&mut self) -> Result<(), SnapshotError> {
+        let fragments = &self.fragments;
+        let is_converted = |fragment: &SavedFragment| fragment.conversion.is_some();
+        if !fragments.iter().any(is_converted) {
+            return Ok(());
+        }
+        let file = self.file;
+        let place = |bytes: &[u8]| (bytes.as_ptr().addr() - file.as_ptr().addr()) as u64;
+        let convert = |(number, bytes): &mut (u32, Cow<'f, [u8]>)| {
+            let fragment = &fragments[*number as usize];
+            if let Some(conversion) = &fragment.conversion {
+                let new = conversion.convert(bytes, 1, fragment.size_here, place(bytes))?;
+                *bytes = Cow::Owned(new);
+            }
+            Ok::<(), SnapshotError>(())
+        };
+        for world in &mut self.worlds {
+            world.templates.iter_mut().try_for_each(convert)?;
+            world.shared.iter_mut().try_for_each(convert)?;
+            for archetype in &mut world.archetypes {
+                archetype.templates.iter_mut().try_for_each(convert)?;
+                for chunk in &mut archetype.chunks {
+                    chunk.convert(file, &archetype.fragments, fragments)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads and checks a directory, for who makes nothing of it: all fragments are taken for known, the file is not
@@ -193,7 +270,7 @@ impl<'f> Saved<'f> {
         // Of a fragment that is not known there is nothing to begin with.
         world
             .templates
-            .retain(|&(fragment, _)| self.fragments[fragment as usize].known.is_some());
+            .retain(|(fragment, _)| self.fragments[*fragment as usize].known.is_some());
         let what = "a shared value is of no shared fragment";
         let is_wanted =
             |of: &SavedFragment| is_shared(of.kind) && (of.known.is_some() || of.skipped);
@@ -216,7 +293,7 @@ impl<'f> Saved<'f> {
         reader: &mut Reader<'f>,
         is_wanted: impl Fn(&SavedFragment) -> bool,
         what: &'static str,
-    ) -> Result<Vec<(u32, &'f [u8])>, SnapshotError> {
+    ) -> Result<SavedValues<'f>, SnapshotError> {
         let mut values = Vec::new();
         for _ in 0..reader.u32("the directory ends early")? {
             let number = reader.u32("the directory ends early")?;
@@ -226,8 +303,8 @@ impl<'f> Saved<'f> {
             };
             let at = reader.at();
             let value = reader.take(fragment.size, "the directory ends early")?;
-            fragment.check(value, at)?;
-            values.push((number, value));
+            fragment.check_saved(value, at)?;
+            values.push((number, Cow::Borrowed(value)));
         }
         Ok(values)
     }
@@ -263,8 +340,8 @@ impl<'f> Saved<'f> {
             if fragment.kind == FragmentKind::Chunk {
                 let at = reader.at();
                 let value = reader.take(fragment.size, "the directory ends early")?;
-                fragment.check(value, at)?;
-                archetype.templates.push((number, value));
+                fragment.check_saved(value, at)?;
+                archetype.templates.push((number, Cow::Borrowed(value)));
             }
         }
         let form = ChunkForm::of(&archetype.fragments, &self.fragments);
@@ -286,7 +363,7 @@ impl<'f> Saved<'f> {
             }
             if fragment.size == 0 {
                 // There is nothing to look at when the rows come.
-                fragment.check(&[], inhabited.at as u64)?;
+                fragment.check_saved(&[], inhabited.at as u64)?;
             }
         }
         Ok(archetype)
@@ -445,7 +522,11 @@ impl<'f> Saved<'f> {
         let Some(id) = fragment.known else {
             unreachable!("what entities have is known")
         };
-        let at = bytes.as_ptr().addr() - self.file.as_ptr().addr();
+        let at = match fragment.conversion {
+            None => bytes.as_ptr().addr() - self.file.as_ptr().addr(),
+            // It is in no file.
+            Some(_) => 0,
+        };
         // A copy: somebody may change the file.
         let mut bytes = bytes.to_vec();
         self.bring(fragment, &mut bytes, at)?;
@@ -466,6 +547,9 @@ impl<'f> Saved<'f> {
         match (value, inhabited) {
             (Err(SnapshotError::NotAValue { .. }), Some(chunk)) if self.entities.is_some() => {
                 let before = archetype.fragments.iter().copied();
+                if let Some(value) = chunk.converted(fragment) {
+                    return self.value(registry, fragment, value);
+                }
                 let before: Vec<u32> = before.take_while(|&number| number != fragment).collect();
                 let before = ChunkForm::of(&before, &self.fragments).bytes(chunk.len);
                 let size = self.fragments[fragment as usize].size;
@@ -539,7 +623,7 @@ fn read_chunk(
     for &number in &form.shared {
         let value = reader.u32("the directory ends early")?;
         match world.shared.get(value as usize) {
-            Some(&(of, _)) if of == number => shared.push(value),
+            Some((of, _)) if *of == number => shared.push(value),
             _ => return Err(reader.damaged("a chunk's shared value is of another fragment")),
         }
     }
@@ -559,6 +643,7 @@ fn read_chunk(
         place,
         shared,
         checksum,
+        converted: Vec::new(),
     })
 }
 

@@ -83,6 +83,9 @@ pub struct FragmentSummary {
     pub size: u64,
     /// Alignment of a value, in bytes.
     pub align: u64,
+    /// The [shape](crate::fragment::Plain::SHAPE) of its values' type, to be compared with that of a type, as
+    /// `Entity::SHAPE`; 0 if the file does not know it.
+    pub shape: u64,
     /// It can be switched off.
     pub enableable: bool,
     /// Entities that have it, or its chunk's or shared value. If it is none, the file can be loaded where it is not
@@ -124,6 +127,7 @@ impl SnapshotSummary {
             kind: fragment.kind,
             size: fragment.size as u64,
             align: fragment.align,
+            shape: fragment.shape,
             enableable: fragment.enableable,
             entities: 0,
         }));

@@ -1,5 +1,6 @@
 //! `SavedBesides`: what a file says of a world besides its entities, and how the world comes to have it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ struct SavedValue<'f> {
     name: Box<str>,
     /// That of the type when it was saved; 0: not known.
     shape: u64,
-    bytes: &'f [u8],
+    bytes: Cow<'f, [u8]>,
     /// Where they begin in the file.
     at: u64,
 }
@@ -128,6 +129,28 @@ impl<'f> SavedBesides<'f> {
                 value.shape = 0;
             }
         }
+    }
+
+    /// Makes of all values that the file has in another form what they are here.
+    pub(in crate::world::snapshot) fn convert(
+        &mut self,
+        forms: &FormsByName<'_>,
+        options: &LoadOptions,
+    ) -> Result<(), SnapshotError> {
+        let carried = self.signals.iter_mut().map(|signal| &mut signal.carries);
+        for value in self.resources.iter_mut().chain(carried) {
+            let Some(&form) = forms.get(&*value.name) else {
+                continue;
+            };
+            let (bytes, shape) = (value.bytes.len(), value.shape);
+            let mut all = options.state_conversions().iter();
+            let found = all.find(|one| one.is_for_state(&value.name, bytes, shape, form));
+            if let Some(conversion) = found {
+                let new = conversion.convert_state(&value.bytes, value.at)?;
+                (value.bytes, value.shape) = (Cow::Owned(new), form.shape());
+            }
+        }
+        Ok(())
     }
 
     /// What the types are called whose values are in it.
@@ -248,7 +271,7 @@ impl<'f> SavedValue<'f> {
         Ok(Self {
             name,
             shape,
-            bytes,
+            bytes: Cow::Borrowed(bytes),
             at,
         })
     }

@@ -13,16 +13,16 @@
 //! |---|---|
 //! | [1. A world of entities](#1-a-world-of-entities) | [`World`], [`World::create`], [`World::create_batch`], [`Fragment`], [`Bundle`] |
 //! | [2. Queries](#2-queries) | [`Query`], [`World::query`], [`QueryRun::for_each`], [`QueryRun::par_for_each_slice`], [`With`], [`Changed`], [`Enabled`], [`FragmentRegistry::register_enableable`] |
-//! | [3. Processors](#3-processors) | [`processor()`], [`Schedule`], [`ProcessorBuilder`], [`Phase`], [what they ask for](param), [`QueryLookup`], [`Has`], [`Local`], [`World::resources_mut`] |
+//! | [3. Processors](#3-processors) | [`processor()`], [`Schedule`], [`ProcessorBuilder`], [`Phase`], [what they ask for](param), [`QueryLookup`], [`QueryLookup::peek`], [`Has`], [`Local`], [`World::resources_mut`] |
 //! | [4. The loop of a game](#4-the-loop-of-a-game) | [`Simulation`], [`Rate`], [`Time`], [`App`] |
 //! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`DynamicChunk::sort_key`], [`World::flush`], [`Target`] |
 //! | [6. Observers and signals](#6-observers-and-signals) | [`World::observe`], [`observing_processor`], [`World::show_existing`], [`ObservedBatch`], [`Signal`], [`Signals`], [`Signalled`] |
 //! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`ValueIndex`] |
 //! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
-//! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_template`] |
-//! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`], [`World::state_hashes`], [`World::differences`], [`Schedule::run_watched`] |
+//! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_rule`], [`World::set_chunk_template`] |
+//! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`], [`ProcessorBuilder::pieces`], [`World::state_hashes`], [`World::differences`], [`Schedule::run_watched`] |
 //! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`World::save`], [`World::load`], [`LoadOptions`], [`World::load_remapped`], [`SnapshotSummary`](crate::world::SnapshotSummary), [`World::unsaved`], [`World::unnamed`] |
-//! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
+//! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_commands_for`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
 //! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`] |
 //! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`Schedule::solve`], [`Execution`] |
 //! | [15. When something is wrong](#15-when-something-is-wrong) | [`World::describe`], [`World::entity`], [`EntityView::change_version`](crate::world::EntityView::change_version), [`Schedule::ran_at`], [`FragmentRegistry::register_debug`], [`Schedule::explain_match`], [`World::check`], [`World::stats`] |

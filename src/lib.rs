@@ -1,6 +1,6 @@
 //! An entity component store on a lock-free entity index and a mega-chunk allocator, both model-checked.
 //!
-//! To learn it, begin with [the guide](guide), a walk in twelve steps.
+//! To learn it, begin with [the guide](guide), a walk in small steps.
 //!
 //! * [`World`](world::World): entities with fragments, in chunks, queried a chunk at a time.
 //! * [`EntityIndex`]: 134,217,728 generational ids that any thread may create, destroy and look up

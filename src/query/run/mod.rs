@@ -112,9 +112,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
-    /// The version of this run, which is what to tell [`since`](Self::since) for all that changes after it: what it writes
-    /// itself is no such change, nor what others write before it ends that it sees. As
-    /// [`World::version`](crate::world::World::version), for who has the run and not the world. O(1).
+    /// The version of this run: what to tell [`since`](Self::since) for all that changes after it, among which its own
+    /// writes are not. As [`World::version`](crate::world::World::version), for who has the run and not the world. O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -123,7 +122,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// let ant = world.create((1_u8,))?;
     /// let bee = world.create((1_u16,))?;
     /// let mut numbers = Query::<&u8, Changed<u8>>::new(&world)?;
-    /// let run = numbers.on(&mut world);
+    /// let mut run = numbers.on(&mut world);
     /// let (seen, sent) = (run.count(), run.version());
     /// assert_eq!(seen, 1);
     /// *world.get_mut::<u16>(bee)? = 2;

@@ -161,9 +161,9 @@ impl<'f> SavedBesides<'f> {
     }
 
     /// The resources, by name, each with its bytes.
-    pub(in crate::world::snapshot) fn resources(&self) -> impl Iterator<Item = (&str, &'f [u8])> {
+    pub(in crate::world::snapshot) fn resources(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let resources = self.resources.iter();
-        resources.map(|resource| (&*resource.name, resource.bytes))
+        resources.map(|resource| (&*resource.name, &*resource.bytes))
     }
 
     /// Those who have names, each with its own, in no order. (A file may give several to one: it is not loaded then.)
@@ -181,7 +181,7 @@ impl<'f> SavedBesides<'f> {
     pub(in crate::world::snapshot) fn waits_for_the_same(&self, other: &SavedBesides<'_>) -> bool {
         let same = |one: &SavedSignal<'_>, two: &SavedSignal<'_>| {
             (one.time, one.entity, &one.name) == (two.time, two.entity, &two.name)
-                && (&one.carries.name, one.carries.bytes) == (&two.carries.name, two.carries.bytes)
+                && (&one.carries.name, &one.carries.bytes) == (&two.carries.name, &two.carries.bytes)
         };
         let pairs = || self.signals.iter().zip(&other.signals);
         self.signals.len() == other.signals.len() && pairs().all(|(one, two)| same(one, two))

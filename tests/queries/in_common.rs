@@ -82,9 +82,9 @@ fn what_entities_have_in_common_may_be_missing() {
     ));
     // What is set later is seen by a query that has run.
     let mut query = Query::<(Entity, Option<Shared<u32>>)>::new(&world).unwrap();
-    assert_eq!(query.get(&mut world, none).unwrap(), (none, None));
+    assert_eq!(query.get(&world, none).unwrap(), (none, None));
     world.set_shared(none, 9_u32).unwrap();
-    assert_eq!(query.get(&mut world, none).unwrap(), (none, Some(&9)));
+    assert_eq!(query.get(&world, none).unwrap(), (none, Some(&9)));
     world.remove_shared::<u32>(red).unwrap();
-    assert_eq!(query.get(&mut world, red).unwrap(), (red, None));
+    assert_eq!(query.get(&world, red).unwrap(), (red, None));
 }

@@ -35,6 +35,8 @@ mod processor;
 #[cfg(feature = "inventory")]
 #[doc(hidden)]
 pub mod registered;
+#[cfg(not(feature = "inventory"))]
+mod unregistered;
 mod report;
 mod role;
 mod run;

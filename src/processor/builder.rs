@@ -8,8 +8,8 @@ use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
 use crate::processor::{
-    ConditionFn, Param, Phase, Processor, ProcessorFn, ProcessorOutput, Roles, Subscriptions,
-    Target,
+    Asks, ConditionFn, Param, Phase, Processor, ProcessorFn, ProcessorOutput, Roles, Subscriptions,
+    Takes, Target,
 };
 use crate::query::ReadOnlyResources;
 use crate::world::World;
@@ -66,7 +66,8 @@ pub struct ProcessorBuilder {
 }
 
 /// A closure as a processor. It gives nothing back, or a `Result`, of which an error [ends the
-/// run](ProcessorOutput).
+/// run](ProcessorOutput): a closure that meets errors with `?` says so,
+/// `|…| -> `[`ProcessorResult`](super::ProcessorResult)` { …; Ok(()) }`.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -98,10 +99,14 @@ pub struct ProcessorBuilder {
 /// ```
 #[doc(alias = "system")]
 #[track_caller]
-pub fn processor<P: Param + 'static, R: ProcessorOutput + 'static>(
-    name: impl Into<String>,
-    run: impl ProcessorFn<P, R>,
-) -> ProcessorBuilder {
+pub fn processor<P, R, F>(name: impl Into<String>, run: F) -> ProcessorBuilder
+where
+    // In this order the compiler asks: how many parameters there are, and of which types; and then what each is.
+    F: Takes<P, R>,
+    P: Param + 'static,
+    R: ProcessorOutput + 'static,
+    F: ProcessorFn<P, R>,
+{
     let function = Function::<P, R, _>::new(run);
     ProcessorBuilder::new(name.into(), Box::new(Prepared::new(function)))
 }
@@ -259,7 +264,13 @@ impl ProcessorBuilder {
     /// asks whether it is. An [observer](super::observing_processor) has no turn: a schedule
     /// refuses one with a condition.
     #[doc(alias = "run_criteria")]
-    pub fn run_if<R: ReadOnlyResources + 'static>(mut self, ask: impl ConditionFn<R>) -> Self {
+    pub fn run_if<R, Ask>(mut self, ask: Ask) -> Self
+    where
+        // In this order, as for `processor`.
+        Ask: Asks<R>,
+        R: ReadOnlyResources + 'static,
+        Ask: ConditionFn<R>,
+    {
         self.conditions.push(condition(ask));
         self
     }
@@ -345,18 +356,18 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name, which carries a `P`. What is sent
+    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name, which carries a `Payload`. What is sent
     /// waits for them until the processor runs and [delivers](crate::signal::Signalled::deliver) it, or it is
     /// [discarded](super::Schedule::discard_signals).
-    pub fn hears<P: Send + Sync + 'static>(mut self, signal: impl Into<String>) -> Self {
-        self.subscriptions.named::<P>(signal.into());
+    pub fn hears<Payload: Send + Sync + 'static>(mut self, signal: impl Into<String>) -> Self {
+        self.subscriptions.named::<Payload>(signal.into());
         self
     }
 
     /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal that is known by what it carries; else as
     /// [`hears`](Self::hears).
-    pub fn hears_type<P: Send + Sync + 'static>(mut self) -> Self {
-        self.subscriptions.typed::<P>();
+    pub fn hears_type<Payload: Send + Sync + 'static>(mut self) -> Self {
+        self.subscriptions.typed::<Payload>();
         self
     }
 

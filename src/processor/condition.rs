@@ -11,13 +11,26 @@ use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::{QueryError, QueryResources, ReadOnlyResources, ResourceAccess};
 use crate::world::World;
 
+/// A closure with parameters of these types, whatever they are, that says yes or no: `R` is the tuple of them, up to 6.
+///
+/// [`run_if`](crate::processor::ProcessorBuilder::run_if) asks for this first, and of the parameters then whether they are
+/// resources that are read: so the compiler names the one that is none.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no closure that a condition can be",
+    label = "not a closure of up to 6 parameters whose types are written out, that returns a `bool`",
+    note = "a condition takes up to 6 resources as `&T` or `Option<&T>`, their types written out, lifetimes left out, and returns a \
+            `bool`: `|game: &Game| *game == Game::Playing`"
+)]
+pub trait Asks<R> {}
+
 /// A closure that can be a [condition](crate::processor::ProcessorBuilder::run_if). Up to 6 parameters, each `&T` or
 /// `Option<&T>`: resources.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a condition can be",
-    note = "it takes resources as `&T` or `Option<&T>`, with their types written out, and returns a `bool`"
+    label = "not a closure of up to 6 parameters whose types are written out, that returns a `bool`",
+    note = "it takes resources as `&T` or `Option<&T>`, with their types written out, lifetimes left out, and returns a `bool`"
 )]
-pub trait ConditionFn<R: ReadOnlyResources>: Send + 'static {
+pub trait ConditionFn<R: ReadOnlyResources>: Asks<R> + Send + 'static {
     /// Asks it.
     #[doc(hidden)]
     fn call(&mut self, resources: R::Item<'_>) -> bool;
@@ -155,6 +168,11 @@ type Item<'w, R> = <R as QueryResources>::Item<'w>;
 
 macro_rules! condition {
     ($($part:ident $at:ident)*) => {
+        impl<F, $($part),*> Asks<($($part,)*)> for F where
+            for<'f> &'f mut F: FnMut($($part),*) -> bool
+        {
+        }
+
         // As for `ProcessorFn`.
         impl<F: Send + 'static, $($part: ReadOnlyResources),*> ConditionFn<($($part,)*)> for F
         where

@@ -5,14 +5,36 @@ use core::marker::PhantomData;
 use crate::exactly::Exactly;
 use crate::processor::{Param, Processor, ProcessorOutput};
 
+/// A closure with parameters of these types, whatever they are: `P` is the tuple of them, up to 12, and `R` what it gives
+/// back.
+///
+/// [`processor`](super::processor()) asks for this first, and of each parameter then whether it is a [`Param`]: so the
+/// compiler names the one that is none.
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// // `Vec<u32>` is no parameter of a processor: a resource is taken as `&Vec<u32>`.
+/// processor("sum", |numbers: Vec<u32>| {});
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no closure that a processor can be",
+    label = "not a closure of up to 12 parameters whose types are written out",
+    note = "up to 12 parameters, types written out, lifetimes left out: `|mut bodies: QueryRun<(&mut Position, &Velocity)>, gravity: \
+            &Gravity| …`",
+    note = "a struct that implements `Processor` is one by `ProcessorBuilder::of(name, it)`"
+)]
+pub trait Takes<P, R> {}
+
 /// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a processor can be",
-    note = "it takes parameters of processors, all with their types written out: queries as `QueryRun<…>` (not `Query`), resources as \
-            `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement `Param`; up to 12, of \
-            which tuples count as one"
+    label = "not a closure of up to 12 parameters whose types are written out",
+    note = "it takes parameters of processors, all with their types written out, lifetimes left out: queries as `QueryRun<…>` (not \
+            `Query`), resources as `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement \
+            `Param`; up to 12, of which tuples count as one",
+    note = "a struct that implements `Processor` is one by `ProcessorBuilder::of(name, it)`"
 )]
-pub trait ProcessorFn<P: Param, R = ()>: Send + 'static {
+pub trait ProcessorFn<P: Param, R = ()>: Takes<P, R> + Send + 'static {
     /// Calls it.
     #[doc(hidden)]
     fn call(&mut self, params: P::Item<'_>) -> R;
@@ -54,6 +76,11 @@ type Item<'w, P> = <P as Param>::Item<'w>;
 
 macro_rules! function {
     ($($part:ident $at:ident)*) => {
+        impl<R, F, $($part),*> Takes<($($part,)*), R> for F where
+            for<'f> &'f mut F: FnMut($($part),*) -> R
+        {
+        }
+
         // The closure is asked for with the types that it names, so that they are known, and with those that a
         // run gets.
         impl<R, F: Send + 'static, $($part: Param),*> ProcessorFn<($($part,)*), R> for F

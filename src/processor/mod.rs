@@ -35,8 +35,6 @@ mod processor;
 #[cfg(feature = "inventory")]
 #[doc(hidden)]
 pub mod registered;
-#[cfg(not(feature = "inventory"))]
-mod unregistered;
 mod report;
 mod role;
 mod run;
@@ -48,17 +46,19 @@ mod span;
 mod subscriptions;
 mod trace;
 pub mod translator;
+#[cfg(not(feature = "inventory"))]
+mod unregistered;
 mod watch;
 
 use crate::command::Turn;
 pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
-pub use condition::ConditionFn;
+pub use condition::{Asks, ConditionFn};
 pub use error::ScheduleError;
 pub use execution::Execution;
 pub use explain::{MatchExplanation, Mismatch, Overlap};
-pub use function::ProcessorFn;
+pub use function::{ProcessorFn, Takes};
 pub use member::Timing;
 pub use observing::{observing_processor, observing_processor_role};
 pub use output::{ProcessorError, ProcessorOutput, ProcessorResult};

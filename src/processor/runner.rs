@@ -52,7 +52,7 @@ pub(super) trait Runner: Send {
     /// Runs, if its conditions hold; whether it did.
     ///
     /// # Safety
-    /// It was prepared for this world; else as for [`Param::lend`].
+    /// It was prepared for this world; else as for [`Param::lend_param`].
     unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>>;
 
     /// What a run would see.
@@ -87,7 +87,7 @@ impl<P: Processor> Prepared<P> {
 
 impl<P: Processor> Runner for Prepared<P> {
     fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
-        self.state = Some(P::Params::prepare(world, plea)?);
+        self.state = Some(P::Params::prepare_param(world, plea)?);
         Ok(())
     }
 
@@ -105,12 +105,12 @@ impl<P: Processor> Runner for Prepared<P> {
         let Some(state) = &mut self.state else {
             unreachable!("it was prepared");
         };
-        P::Params::hear(state, world, subscriptions, processor, panicked)
+        P::Params::hear_param(state, world, subscriptions, processor, panicked)
     }
 
     fn discard(&mut self, world: &mut World, panicked: &mut Panicked) -> usize {
         let state = self.state.as_mut();
-        state.map_or(0, |state| P::Params::discard(state, world, panicked))
+        state.map_or(0, |state| P::Params::discard_param(state, world, panicked))
     }
 
     fn start(&mut self, world: &mut World) -> bool {
@@ -123,7 +123,7 @@ impl<P: Processor> Runner for Prepared<P> {
     }
 
     fn missing(&self, world: &mut World) -> Option<QueryError> {
-        P::Params::missing(world)
+        P::Params::missing_param(world)
     }
 
     unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>> {
@@ -131,21 +131,21 @@ impl<P: Processor> Runner for Prepared<P> {
             unreachable!("it was prepared");
         };
         // SAFETY: the caller's.
-        let refused = match unsafe { P::Params::lend(state, world, turn) } {
+        let refused = match unsafe { P::Params::lend_param(state, world, turn) } {
             Ok(params) => match self.processor.execute(params).into_result() {
                 Ok(()) => return Ok(true),
                 Err(error) => return Err(Box::new(Refusal::Failed(error))),
             },
             Err(error) => error,
         };
-        P::Params::take_back(state, turn.version);
+        P::Params::take_back_param(state, turn.version);
         Err(Box::new(Refusal::Query(refused)))
     }
 
     fn count(&mut self, world: &World) -> Seen {
         let mut seen = Seen::default();
         if let Some(state) = &mut self.state {
-            P::Params::count(state, world, &mut seen);
+            P::Params::count_param(state, world, &mut seen);
         }
         seen
     }

@@ -141,6 +141,12 @@ pub unsafe trait QueryResources {
 ///
 /// # Safety
 /// No access for writing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no resource that is only read",
+    label = "taken as `&T` or `Option<&T>`",
+    note = "what only reads, a condition or a query on `&World`, takes resources as `&T`, `Option<&T>` and tuples of these; they are \
+            `Send + Sync + 'static`"
+)]
 pub unsafe trait ReadOnlyResources: QueryResources {}
 
 #[cold]

@@ -11,13 +11,13 @@ unsafe impl Param for Commands<'_> {
     type State = ();
     type Item<'w> = Commands<'w>;
 
-    fn prepare(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+    fn prepare_param(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         plea.needs.commands = true;
         Ok(())
     }
 
     #[inline]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         (): &'w mut (),
         world: &'w World,
         turn: Turn<'w>,
@@ -31,13 +31,13 @@ unsafe impl Param for ParallelCommands {
     type State = ();
     type Item<'w> = ParallelCommands;
 
-    fn prepare(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+    fn prepare_param(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         plea.needs.parallel_commands = true;
         Ok(())
     }
 
     #[inline]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         (): &'w mut (),
         world: &'w World,
         turn: Turn<'w>,

@@ -32,12 +32,12 @@ unsafe impl<T: Default + Send + 'static> Param for Local<'_, T> {
     type State = Lone<T>;
     type Item<'w> = Local<'w, T>;
 
-    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<Lone<T>, ScheduleError> {
+    fn prepare_param(_: &mut World, _: &mut Plea<'_>) -> Result<Lone<T>, ScheduleError> {
         Ok(Lone::new(T::default()))
     }
 
     #[inline(always)]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         state: &'w mut Lone<T>,
         _: &'w World,
         _: Turn<'w>,

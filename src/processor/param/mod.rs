@@ -33,12 +33,17 @@ use crate::world::World;
 /// A parameter of a processor: see the [list](self).
 ///
 /// # Safety
-/// `prepare` says all that `lend` lends.
+/// `prepare_param` says all that `lend_param` lends.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parameter of a processor",
-    note = "queries are taken as `QueryRun<…>`, resources as `&T` or `&mut T`"
+    label = "not what a processor can take",
+    note = "queries are taken as `QueryRun<…>`, resources as `&T` or `&mut T`",
+    note = "resources are `Send + Sync + 'static`; all else is taken by value, not by reference"
 )]
 pub unsafe trait Param {
+    // The prelude has this trait, and where a user's call has a wrong name the compiler looks at the names of all functions
+    // in scope: so these are names that nobody's method has.
+
     /// What is kept from run to run. It lies beside that of others and the processor: of users it has nothing whose `drop`
     /// panics while another panic is under way.
     #[doc(hidden)]
@@ -51,7 +56,7 @@ pub unsafe trait Param {
     /// # Errors
     /// A query, a signal, or two parameters together are refused.
     #[doc(hidden)]
-    fn prepare(world: &mut World, plea: &mut Plea<'_>) -> Result<Self::State, ScheduleError>;
+    fn prepare_param(world: &mut World, plea: &mut Plea<'_>) -> Result<Self::State, ScheduleError>;
 
     /// Lends it.
     ///
@@ -59,10 +64,10 @@ pub unsafe trait Param {
     /// [`QueryError::NoResource`].
     ///
     /// # Safety
-    /// The state is of this world. For `'w` nobody else has what `prepare` has said, in a way that
+    /// The state is of this world. For `'w` nobody else has what `prepare_param` has said, in a way that
     /// conflicts; no entity moves, and no resource comes or goes.
     #[doc(hidden)]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         state: &'w mut Self::State,
         world: &'w World,
         turn: Turn<'w>,
@@ -70,13 +75,13 @@ pub unsafe trait Param {
 
     /// What is not there of what would be lent.
     #[doc(hidden)]
-    fn missing(_: &mut World) -> Option<QueryError> {
+    fn missing_param(_: &mut World) -> Option<QueryError> {
         None
     }
 
     /// It was lent for a run of this version, which did not take place: another parameter could not be lent.
     #[doc(hidden)]
-    fn take_back(_: &mut Self::State, _: u32) {}
+    fn take_back_param(_: &mut Self::State, _: u32) {}
 
     /// From now on hears the signals of these subscriptions; none with `None`. What the `drop`s of payloads panic with
     /// that nobody wants is noted: it hears the signals all the same.
@@ -84,7 +89,7 @@ pub unsafe trait Param {
     /// # Errors
     /// A signal is refused: then it hears none.
     #[doc(hidden)]
-    fn hear(
+    fn hear_param(
         _: &mut Self::State,
         _: &mut World,
         _: Option<&Subscriptions>,
@@ -96,13 +101,13 @@ pub unsafe trait Param {
 
     /// Lets the signals go that were collected and wait for it; how many. What the `drop`s of payloads panic with is noted.
     #[doc(hidden)]
-    fn discard(_: &mut Self::State, _: &mut World, _: &mut Panicked) -> usize {
+    fn discard_param(_: &mut Self::State, _: &mut World, _: &mut Panicked) -> usize {
         0
     }
 
     /// Adds what a run would see now.
     #[doc(hidden)]
-    fn count(_: &mut Self::State, _: &World, _: &mut Seen) {}
+    fn count_param(_: &mut Self::State, _: &World, _: &mut Seen) {}
 }
 
 /// A processor asks for what it needs.
@@ -189,19 +194,19 @@ macro_rules! tuple {
             type State = ($($part::State,)*);
             type Item<'w> = ($($part::Item<'w>,)*);
 
-            fn prepare(
+            fn prepare_param(
                 world: &mut World,
                 plea: &mut Plea<'_>,
             ) -> Result<Self::State, ScheduleError> {
                 let _ = (&world, &plea);
                 all_or_none(|why| {
                     let _ = &why;
-                    Some(($(aside($part::prepare(world, plea), why)?,)*))
+                    Some(($(aside($part::prepare_param(world, plea), why)?,)*))
                 })
             }
 
             #[inline(always)]
-            unsafe fn lend<'w>(
+            unsafe fn lend_param<'w>(
                 state: &'w mut Self::State,
                 world: &'w World,
                 turn: Turn<'w>,
@@ -209,24 +214,24 @@ macro_rules! tuple {
                 let _ = (world, turn);
                 let ($($at,)*) = state;
                 // SAFETY: the caller's; `Plea` has seen to it that no two lend the same.
-                Ok(($(unsafe { $part::lend($at, world, turn)? },)*))
+                Ok(($(unsafe { $part::lend_param($at, world, turn)? },)*))
             }
 
-            fn missing(world: &mut World) -> Option<QueryError> {
+            fn missing_param(world: &mut World) -> Option<QueryError> {
                 let _ = &world;
                 let missing = None;
-                $(let missing = missing.or_else(|| $part::missing(world));)*
+                $(let missing = missing.or_else(|| $part::missing_param(world));)*
                 missing
             }
 
             #[cold]
-            fn take_back(state: &mut Self::State, version: u32) {
+            fn take_back_param(state: &mut Self::State, version: u32) {
                 let _ = version;
                 let ($($at,)*) = state;
-                $($part::take_back($at, version);)*
+                $($part::take_back_param($at, version);)*
             }
 
-            fn hear(
+            fn hear_param(
                 state: &mut Self::State,
                 world: &mut World,
                 subscriptions: Option<&Subscriptions>,
@@ -235,24 +240,24 @@ macro_rules! tuple {
             ) -> Result<(), ScheduleError> {
                 let _ = (&world, subscriptions, processor, &panicked);
                 let ($($at,)*) = state;
-                $($part::hear($at, world, subscriptions, processor, panicked)?;)*
+                $($part::hear_param($at, world, subscriptions, processor, panicked)?;)*
                 Ok(())
             }
 
-            fn discard(
+            fn discard_param(
                 state: &mut Self::State,
                 world: &mut World,
                 panicked: &mut Panicked,
             ) -> usize {
                 let _ = (&world, &panicked);
                 let ($($at,)*) = state;
-                0 $(+ $part::discard($at, world, panicked))*
+                0 $(+ $part::discard_param($at, world, panicked))*
             }
 
-            fn count(state: &mut Self::State, world: &World, seen: &mut Seen) {
+            fn count_param(state: &mut Self::State, world: &World, seen: &mut Seen) {
                 let _ = (world, &seen);
                 let ($($at,)*) = state;
-                $($part::count($at, world, seen);)*
+                $($part::count_param($at, world, seen);)*
             }
         }
     };

@@ -23,12 +23,12 @@ where
     type State = Query<D, F>;
     type Item<'w> = QueryRun<'w, D, F>;
 
-    fn prepare(world: &mut World, plea: &mut Plea<'_>) -> Result<Query<D, F>, ScheduleError> {
+    fn prepare_param(world: &mut World, plea: &mut Plea<'_>) -> Result<Query<D, F>, ScheduleError> {
         prepare(world, plea)
     }
 
     #[inline(always)]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         query: &'w mut Query<D, F>,
         world: &'w World,
         turn: Turn<'w>,
@@ -36,11 +36,11 @@ where
         Ok(query.run_at(world, turn.version))
     }
 
-    fn take_back(query: &mut Query<D, F>, version: u32) {
+    fn take_back_param(query: &mut Query<D, F>, version: u32) {
         query.take_back(version);
     }
 
-    fn count(query: &mut Query<D, F>, world: &World, seen: &mut Seen) {
+    fn count_param(query: &mut Query<D, F>, world: &World, seen: &mut Seen) {
         query.count_chunks(world, |view, sees| {
             if sees {
                 seen.chunks += 1;
@@ -61,12 +61,12 @@ where
     type State = Query<D, F>;
     type Item<'w> = QueryLookup<'w, D, F>;
 
-    fn prepare(world: &mut World, plea: &mut Plea<'_>) -> Result<Query<D, F>, ScheduleError> {
+    fn prepare_param(world: &mut World, plea: &mut Plea<'_>) -> Result<Query<D, F>, ScheduleError> {
         prepare(world, plea)
     }
 
     #[inline]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         query: &'w mut Query<D, F>,
         world: &'w World,
         turn: Turn<'w>,
@@ -74,7 +74,7 @@ where
         Ok(query.lookup_at(world, turn.version))
     }
 
-    fn take_back(query: &mut Query<D, F>, version: u32) {
+    fn take_back_param(query: &mut Query<D, F>, version: u32) {
         query.take_back(version);
     }
 }

@@ -18,22 +18,24 @@ fn prepare<R: QueryResources>(plea: &mut Plea<'_>) -> Result<(), ScheduleError> 
 
 macro_rules! resource {
     ($resource:ty) => {
+        // What is missing of `T` is for the message of the trait to say: it need not have been meant as a resource.
+        #[diagnostic::do_not_recommend]
         // SAFETY: says that the resource is lent.
         unsafe impl<T: Send + Sync + 'static> Param for $resource {
             type State = ();
             type Item<'w> = <Self as QueryResources>::Item<'w>;
 
-            fn prepare(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+            fn prepare_param(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
                 prepare::<Self>(plea)
             }
 
-            fn missing(world: &mut World) -> Option<QueryError> {
+            fn missing_param(world: &mut World) -> Option<QueryError> {
                 // SAFETY: nobody else has the world, and what is lent is given back at once.
                 unsafe { <Self as QueryResources>::lend(world.resources()) }.err()
             }
 
             #[inline(always)]
-            unsafe fn lend<'w>(
+            unsafe fn lend_param<'w>(
                 (): &'w mut (),
                 world: &'w World,
                 _: Turn<'w>,

@@ -12,12 +12,12 @@ unsafe impl Param for Signals<'_> {
     type State = ();
     type Item<'w> = Signals<'w>;
 
-    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<(), ScheduleError> {
+    fn prepare_param(_: &mut World, _: &mut Plea<'_>) -> Result<(), ScheduleError> {
         Ok(())
     }
 
     #[inline]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         (): &'w mut (),
         world: &'w World,
         turn: Turn<'w>,
@@ -31,12 +31,12 @@ unsafe impl Param for ParallelSignals {
     type State = ();
     type Item<'w> = ParallelSignals;
 
-    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<(), ScheduleError> {
+    fn prepare_param(_: &mut World, _: &mut Plea<'_>) -> Result<(), ScheduleError> {
         Ok(())
     }
 
     #[inline]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         (): &'w mut (),
         world: &'w World,
         turn: Turn<'w>,
@@ -54,7 +54,7 @@ where
     type State = SignalReader<D, F>;
     type Item<'w> = Signalled<'w, D, F>;
 
-    fn prepare(
+    fn prepare_param(
         world: &mut World,
         plea: &mut Plea<'_>,
     ) -> Result<SignalReader<D, F>, ScheduleError> {
@@ -69,7 +69,7 @@ where
         Ok(reader)
     }
 
-    fn hear(
+    fn hear_param(
         reader: &mut SignalReader<D, F>,
         world: &mut World,
         subscriptions: Option<&Subscriptions>,
@@ -83,7 +83,7 @@ where
         }
     }
 
-    fn discard(
+    fn discard_param(
         reader: &mut SignalReader<D, F>,
         world: &mut World,
         panicked: &mut Panicked,
@@ -92,7 +92,7 @@ where
     }
 
     #[inline]
-    unsafe fn lend<'w>(
+    unsafe fn lend_param<'w>(
         reader: &'w mut SignalReader<D, F>,
         world: &'w World,
         turn: Turn<'w>,
@@ -101,5 +101,5 @@ where
         Ok(unsafe { reader.signalled(world, turn.version) })
     }
 
-    fn count(_: &mut SignalReader<D, F>, _: &World, _: &mut Seen) {}
+    fn count_param(_: &mut SignalReader<D, F>, _: &World, _: &mut Seen) {}
 }

@@ -1,6 +1,8 @@
 //! `Commands`: a recorder.
 
 use core::fmt;
+use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::command::RecordedBatch;
 use crate::command::lane::{Called, Lane};
@@ -84,16 +86,42 @@ use crate::world::{Prototype, World, WorldError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// A recorder is of one thread. In a parallel loop each thread opens its own, by
+/// [`ParallelCommands`](crate::command::ParallelCommands):
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// processor("burn", |mut burnt: QueryRun<(Entity, &u8)>, mut commands: Commands| {
+///     burnt.par_for_each(|(entity, _)| {
+///         commands.destroy(entity);
+///     });
+/// });
+/// ```
+///
+/// A processor takes it by value, as it does all that is no resource:
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// processor("burn", |commands: &mut Commands| {});
+/// ```
+///
 /// Sources: Unity DOTS' entity command buffer (sort keys), Unreal Mass' deferred commands; the order is
 /// neither's.
 #[doc(alias = "EntityCommandBuffer")]
 #[doc(alias = "CommandBuffer")]
 pub struct Commands<'q> {
+    /// The first field, because the compiler speaks of the first that is not `Sync`.
+    _of_one_thread: PhantomData<dyn ParallelLoopsRecordByParallelCommands>,
     pub(super) queue: &'q Queue,
     pub(super) lane: Lent<'q, Lane>,
     pub(super) precedence: Precedence,
     pub(super) ids: Ids<'q>,
 }
+
+/// The compiler names this where somebody takes a recorder into a parallel loop: it is of one thread, and so not `Sync`,
+/// and each thread opens its own by [`ParallelCommands`](crate::command::ParallelCommands).
+trait ParallelLoopsRecordByParallelCommands: Send + Unpin + UnwindSafe + RefUnwindSafe {}
 
 impl World {
     /// Opens a recorder. Any thread, lock-free.
@@ -120,6 +148,7 @@ impl<'q> Commands<'q> {
         stripe: Option<Stripe<'q>>,
     ) -> Self {
         Self {
+            _of_one_thread: PhantomData,
             queue,
             lane,
             precedence,

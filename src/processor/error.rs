@@ -4,11 +4,11 @@ use core::any::type_name;
 use core::error::Error;
 use core::fmt;
 
-use crate::command::{Commands, ParallelCommands};
+use crate::command::ParallelCommands;
 use crate::entity::Entity;
 use crate::processor::{Local, ProcessorError, SolveError, Time};
 use crate::query::{Query, QueryError, QueryLookup, QueryRun};
-use crate::signal::{ParallelSignals, SignalError, Signalled, Signals};
+use crate::signal::{ParallelSignals, SignalError, Signalled};
 use crate::world::{World, WorldError};
 
 /// A schedule was refused, or a run of it was broken off. Its text includes its cause's; [`source`](Error::source) is
@@ -198,9 +198,7 @@ fn advice(resource: &str, is_fragment: bool) -> &'static str {
     let name = |full: &str| full.split('<').next().map(ToOwned::to_owned);
     let is = |full: &str| name(full) == name(resource);
     let by_value = [
-        type_name::<Commands<'static>>(),
         type_name::<ParallelCommands>(),
-        type_name::<Signals<'static>>(),
         type_name::<ParallelSignals>(),
         type_name::<QueryRun<'static, Entity>>(),
         type_name::<QueryLookup<'static, Entity>>(),

@@ -2,6 +2,8 @@
 
 use core::any::type_name;
 use core::fmt;
+use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -80,10 +82,16 @@ use crate::world::World;
 ///
 /// Source: Unreal Mass' signal subsystem (names, delayed signals).
 pub struct Signals<'q> {
+    /// The first field, because the compiler speaks of the first that is not `Sync`.
+    _of_one_thread: PhantomData<dyn ParallelLoopsSendByParallelSignals>,
     post: &'q Post,
     bag: Lent<'q, Mailbag>,
     precedence: Precedence,
 }
+
+/// The compiler names this where somebody takes a sender into a parallel loop: it is of one thread, and so not `Sync`, and
+/// each thread opens its own by [`ParallelSignals`].
+trait ParallelLoopsSendByParallelSignals: Send + Unpin + UnwindSafe + RefUnwindSafe {}
 
 /// Opens senders on any thread, without the world in hand: see [`World::parallel_signals`]. What they send waits, in
 /// memory that grows, until somebody who has the world [collects](Signals) it: threads that send beside a world which
@@ -144,13 +152,16 @@ impl ParallelSignals {
     ///
     /// # Errors
     /// As for that.
-    pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
+    pub fn signal<Payload: Send + Sync + 'static>(
+        &self,
+        name: &str,
+    ) -> Result<Signal<Payload>, SignalError> {
         self.post.signal(Some(name))
     }
 
     /// As [`World::signal_of`].
     #[must_use]
-    pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+    pub fn signal_of<Payload: Send + Sync + 'static>(&self) -> Signal<Payload> {
         self.post.signal_of()
     }
 
@@ -169,6 +180,7 @@ impl<'q> Signals<'q> {
 
     pub(super) fn new(post: &'q Post, bag: Lent<'q, Mailbag>, precedence: Precedence) -> Self {
         Self {
+            _of_one_thread: PhantomData,
             post,
             bag,
             precedence,
@@ -179,7 +191,10 @@ impl<'q> Signals<'q> {
     ///
     /// # Errors
     /// As for that.
-    pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
+    pub fn signal<Payload: Send + Sync + 'static>(
+        &self,
+        name: &str,
+    ) -> Result<Signal<Payload>, SignalError> {
         self.post.signal(Some(name))
     }
 
@@ -205,7 +220,7 @@ impl<'q> Signals<'q> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+    pub fn signal_of<Payload: Send + Sync + 'static>(&self) -> Signal<Payload> {
         self.post.signal_of()
     }
 

@@ -385,7 +385,7 @@ fn who_takes_what_is_no_resource_by_a_reference_hears_what_is_meant() {
         fragment.ends_with("are lent by a `QueryRun<&…>`, and not by `&…`"),
         "{fragment}"
     );
-    let parameter = said(processor("parameter", |_: &Commands<'static>| {}));
+    let parameter = said(processor("parameter", |_: &ParallelCommands| {}));
     assert!(
         parameter.ends_with("take it by value, not by reference"),
         "{parameter}"
@@ -430,7 +430,7 @@ fn who_takes_for_a_resource_what_is_none_is_told_what_to_do() {
     for text in world {
         assert!(text.contains("`exclusive_processor`"), "{text}");
     }
-    let text = told(processor("records", |_: &mut Commands| {}));
+    let text = told(processor("records", |_: &mut ParallelSignals| {}));
     assert!(text.contains("by value"), "{text}");
     let text = told(processor("ticks", |_: &Time| {}));
     assert!(text.contains("`Simulation`"), "{text}");

@@ -6,7 +6,9 @@ use core::fmt;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::fragment::{Fragment, FragmentKind, IsValue, MapEntities, Plain, SharedFragment};
+use crate::fragment::{
+    Fragment, FragmentKind, IsValue, MapEntities, Plain, PlainField, SharedFragment,
+};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// A fragment's number in its registry: below 65,535, in the order of registration.
@@ -122,6 +124,8 @@ struct PlainOps {
     map_entities: Option<MapEntities>,
     /// What tells apart types whose values have as many bytes; 0 if that is not known.
     shape: u64,
+    /// The fields of the type, if they are known.
+    fields: &'static [PlainField],
 }
 
 impl PlainOps {
@@ -131,6 +135,7 @@ impl PlainOps {
         is_value: None,
         map_entities: None,
         shape: 0,
+        fields: &[],
     };
 
     const fn of<T: Plain>() -> Self {
@@ -139,6 +144,7 @@ impl PlainOps {
             is_value: T::IS_VALUE,
             map_entities: T::MAP_ENTITIES,
             shape: T::SHAPE,
+            fields: T::FIELDS,
         }
     }
 }
@@ -428,6 +434,14 @@ impl FragmentInfo {
     #[must_use]
     pub fn shape(&self) -> u64 {
         self.extras.plain.get().map_or(0, |plain| plain.shape)
+    }
+
+    /// The fields of a value, in the order in which they lie, if it is plain and its type a struct that
+    /// [`plain!`](crate::plain) has made so; else none. For inspectors and scripts, which have a value's
+    /// [bytes](crate::fragment::Values::bytes). O(1).
+    #[must_use]
+    pub fn fields(&self) -> &'static [PlainField] {
+        self.extras.plain.get().map_or(&[], |plain| plain.fields)
     }
 
     /// Whether it can be switched off and on for each entity.

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use std::collections::HashSet;
 
-use megachunk::fragment::Plain;
+use megachunk::fragment::{Plain, PlainField};
 use megachunk::prelude::*;
 
 /// Plain types, each with its name and all its parts.
@@ -117,4 +117,26 @@ fn shapes_stay_what_they_are_in_files() {
     for (at, (shape, expected)) in told.into_iter().enumerate() {
         assert_eq!(shape, expected, "{at}");
     }
+}
+
+#[test]
+fn fields_of_what_plain_has_made_plain_have_names_places_and_sizes() {
+    let told = |fields: &'static [PlainField]| {
+        let told = fields
+            .iter()
+            .map(|field| (field.name(), field.offset(), field.size()));
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(Float::FIELDS), [("a", 0, 4), ("b", 4, 4)]);
+    assert_eq!(told(Tuple::FIELDS), [("0", 0, 4), ("1", 4, 4)]);
+    assert_eq!(told(Nested::FIELDS), [("a", 0, 8)]);
+    let none = [Tag::FIELDS, CalmFirst::FIELDS, u32::FIELDS, ByHand::FIELDS];
+    assert_eq!(none.map(<[_]>::len), [0; 4]);
+    let registry = FragmentRegistry::new();
+    let chunk = registry.register_plain_chunk::<Float>().unwrap();
+    assert_eq!(told(chunk.fields()), told(Float::FIELDS));
+    let pair = registry.register::<Pair>().unwrap();
+    assert_eq!(told(pair.fields()), [], "nobody has said that it is plain");
+    registry.register_plain::<Pair>().unwrap();
+    assert_eq!(told(pair.fields()), [("a", 0, 4), ("b", 4, 4)]);
 }

@@ -1,8 +1,5 @@
 //! `plain!`: a struct of plain fields, or an enum without any, is plain. The compiler proves it.
 
-use crate::entity::EntityMap;
-use crate::fragment::Plain;
-
 /// Implements [`Plain`] for a struct all of whose fields are plain, or an enum whose variants have
 /// no fields, so that their values can be hashed, saved and loaded. Without `unsafe` on your side (also where it is
 /// forbidden): what must hold is checked when your crate is compiled. Of a union it does not.
@@ -92,7 +89,14 @@ use crate::fragment::Plain;
 /// megachunk::plain!(enum Mood { Calm });
 /// ```
 ///
-/// So is a field that is not plain, an enum whose variants have fields, and what is none of these:
+/// So is a field that is not plain, an enum whose variants have fields, and what is none of these; fields of a tuple that
+/// are not named by their numbers:
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy)]
+/// struct Health(u32);
+/// megachunk::plain!(Health(u32)); // `plain!(Health { 0 })`
+/// ```
 ///
 /// ```compile_fail,E0277
 /// #[derive(Clone, Copy)]
@@ -164,6 +168,11 @@ macro_rules! plain {
     ($(#[$attribute:meta])* struct $($rest:tt)*) => {
         $crate::plain!($(#[$attribute])* $($rest)*);
     };
+    ($(#[$attribute:meta])* $type:ident ( $($fields:tt)* ) $(;)?) => {
+        $crate::fragment::__core::compile_error!($crate::fragment::__core::concat!(
+            "fields of a tuple are named by their numbers: `plain!(", $crate::fragment::__core::stringify!($type), " { 0 })`"
+        ));
+    };
     ($(#[$attribute:meta])* $type:ty { $($field:tt),* $(,)? }) => {
         $(#[$attribute])*
         const _: () = {
@@ -174,68 +183,73 @@ macro_rules! plain {
                 $(let __value = __plain.$field;)*
             }
             const _: fn(&__Plain) = __all_are_named;
+            // Here alone a field's type is asked whether it is plain: one that is not is one error.
+            const __FIELDS: &[$crate::fragment::PlainField] = &[$(
+                $crate::fragment::plain_field(
+                    $crate::fragment::__core::stringify!($field),
+                    $crate::fragment::__core::mem::offset_of!(__Plain, $field),
+                    |__plain: &__Plain| &raw const __plain.$field,
+                )
+            ),*];
+            let __at = 0;
             let __end = 0;
             $(
                 $crate::fragment::__core::assert!(
-                    $crate::fragment::__core::mem::offset_of!(__Plain, $field) == __end,
+                    __FIELDS[__at].offset() == __end,
                     $crate::fragment::__core::concat!(
                         "the field `", $crate::fragment::__core::stringify!($field),
                         "` does not lie behind those that are named before it: there is padding, or they are named \
                          in another order than they lie in (is the struct `repr(C)`?)"
                     )
                 );
-                let __end = __end + $crate::fragment::field_size(|__plain: &__Plain| &raw const __plain.$field);
+                let __end = __end + __FIELDS[__at].size();
+                let __at = __at + 1;
             )*
             $crate::fragment::__core::assert!(
                 __end == $crate::fragment::__core::mem::size_of::<__Plain>(),
-                "there is padding behind the last field"
+                "a field is not named, or there is padding behind the last one: add a field for it, as `[u8; 3]`"
             );
             fn __is_value(
                 __bytes: &[$crate::fragment::__core::primitive::u8],
             ) -> $crate::fragment::__core::primitive::bool {
-                true $(
-                    && $crate::fragment::is_field(
-                        |__plain: &__Plain| &raw const __plain.$field,
-                        &__bytes[$crate::fragment::__core::mem::offset_of!(__Plain, $field)..],
-                    )
+                // Field by field, and no loop: the compiler sees each number, and what is asked of each field.
+                let __at = 0;
+                $(
+                    let _ = $crate::fragment::__core::stringify!($field);
+                    if !$crate::fragment::is_field(&__FIELDS[__at], __bytes) {
+                        return false;
+                    }
+                    let __at = __at + 1;
                 )*
+                true
             }
             fn __map_entities(
                 __bytes: &mut [$crate::fragment::__core::primitive::u8],
                 __entities: &$crate::entity::EntityMap,
             ) {
+                let __at = 0;
                 $(
-                    $crate::fragment::map_field(
-                        |__plain: &__Plain| &raw const __plain.$field,
-                        &mut __bytes[$crate::fragment::__core::mem::offset_of!(__Plain, $field)..],
-                        __entities,
-                    );
+                    let _ = $crate::fragment::__core::stringify!($field);
+                    $crate::fragment::map_field(&__FIELDS[__at], __bytes, __entities);
+                    let __at = __at + 1;
                 )*
             }
             // SAFETY: its fields are plain, and there is nothing but them, from the first byte to the last.
             unsafe impl $crate::fragment::Plain for __Plain {
                 const IS_VALUE: $crate::fragment::__core::option::Option<$crate::fragment::IsValue> =
-                    if true $(
-                        && $crate::fragment::field_takes_any_bytes(|__plain: &__Plain| &raw const __plain.$field)
-                    )* {
+                    if $crate::fragment::fields_take_any_bytes(__FIELDS) {
                         $crate::fragment::__core::option::Option::None
                     } else {
                         $crate::fragment::__core::option::Option::Some(__is_value)
                     };
                 const MAP_ENTITIES: $crate::fragment::__core::option::Option<$crate::fragment::MapEntities> =
-                    if false $(
-                        || $crate::fragment::field_names_entities(|__plain: &__Plain| &raw const __plain.$field)
-                    )* {
+                    if $crate::fragment::fields_name_entities(__FIELDS) {
                         $crate::fragment::__core::option::Option::Some(__map_entities)
                     } else {
                         $crate::fragment::__core::option::Option::None
                     };
-                const SHAPE: $crate::fragment::__core::primitive::u64 = $crate::fragment::struct_shape(&[
-                    $($crate::fragment::field_shape(
-                        $crate::fragment::__core::stringify!($field),
-                        |__plain: &__Plain| &raw const __plain.$field,
-                    )),*
-                ]);
+                const SHAPE: $crate::fragment::__core::primitive::u64 = $crate::fragment::struct_shape(__FIELDS);
+                const FIELDS: &'static [$crate::fragment::PlainField] = __FIELDS;
             }
         };
     };
@@ -255,45 +269,6 @@ macro_rules! plain {
 #[must_use]
 pub fn is_one_of<const N: usize>(values: &[[u8; N]], bytes: &[u8]) -> bool {
     <&[u8; N]>::try_from(bytes).is_ok_and(|bytes| values.contains(bytes))
-}
-
-// The type of a field comes with a pointer to it: what a closure returns by value is coerced, and a field of type `!`,
-// which has no values, to whatever the compiler falls back to.
-
-/// Bytes of a field, which is plain.
-#[doc(hidden)]
-#[must_use]
-pub const fn field_size<S, T: Plain>(_: fn(&S) -> *const T) -> usize {
-    size_of::<T>()
-}
-
-/// Whether any bytes are a value of the field.
-#[doc(hidden)]
-#[must_use]
-pub const fn field_takes_any_bytes<S, T: Plain>(_: fn(&S) -> *const T) -> bool {
-    T::IS_VALUE.is_none()
-}
-
-/// Whether the first of these bytes are a value of the field.
-#[doc(hidden)]
-#[must_use]
-pub fn is_field<S, T: Plain>(_: fn(&S) -> *const T, bytes: &[u8]) -> bool {
-    T::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..size_of::<T>()]))
-}
-
-/// Whether a value of the field can name entities.
-#[doc(hidden)]
-#[must_use]
-pub const fn field_names_entities<S, T: Plain>(_: fn(&S) -> *const T) -> bool {
-    T::MAP_ENTITIES.is_some()
-}
-
-/// Changes the entities that the field names, whose value the first of these bytes are.
-#[doc(hidden)]
-pub fn map_field<S, T: Plain>(_: fn(&S) -> *const T, bytes: &mut [u8], entities: &EntityMap) {
-    if let Some(map) = T::MAP_ENTITIES {
-        map(&mut bytes[..size_of::<T>()], entities);
-    }
 }
 
 /// What has been tried to get bytes taken for values that are none, without unsafe code; each is a crate of its own.

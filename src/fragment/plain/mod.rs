@@ -1,6 +1,7 @@
 //! `Plain`: values that are nothing but their bytes.
 
 mod apply;
+mod field;
 mod fields;
 mod known;
 mod shape;
@@ -8,14 +9,15 @@ mod shape;
 use crate::entity::EntityMap;
 use crate::fragment::Fragment;
 
+pub use field::PlainField;
 #[doc(hidden)]
-pub use fields::{
-    field_names_entities, field_size, field_takes_any_bytes, is_field, is_one_of, map_field,
-};
+pub use field::{fields_name_entities, fields_take_any_bytes, is_field, map_field, plain_field};
+#[doc(hidden)]
+pub use fields::is_one_of;
 #[cfg(not(loom))]
 pub(crate) use shape::are_others;
 #[doc(hidden)]
-pub use shape::{enum_shape, field_shape, struct_shape};
+pub use shape::{enum_shape, struct_shape};
 
 /// Says of some bytes whether they are a value: as many as a value has, at any alignment.
 pub type IsValue = fn(bytes: &[u8]) -> bool;
@@ -59,8 +61,9 @@ pub type MapEntities = fn(bytes: &mut [u8], entities: &EntityMap);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not known to be plain data",
     label = "not known to be nothing but its bytes",
-    note = "`megachunk::plain!` says so of a type of yours: a struct with its fields, in order, an enum with its variants, or a \
-            tag: `megachunk::plain!({Self})`"
+    note = "`plain!` says so of a type of yours: a struct with its fields, in order, `plain!(Position {{ x, y }})`, an enum with its \
+            variants, `plain!(enum Mood {{ Calm, Angry }})`, or a tag, `plain!(Asleep)`",
+    note = "lists, text and references are none: `register_state_with` takes resources of any type, with functions of yours"
 )]
 pub unsafe trait Plain: Fragment + Copy {
     /// Which bytes are a value; `None` if any are.
@@ -141,4 +144,8 @@ pub unsafe trait Plain: Fragment + Copy {
     /// assert_ne!(f32::SHAPE, u32::SHAPE);
     /// ```
     const SHAPE: u64 = 0;
+
+    /// Its fields, in the order in which they lie, if it is a struct that [`plain!`](crate::plain) has made plain; else
+    /// none. Of a fragment: [`FragmentInfo::fields`](crate::fragment::FragmentInfo::fields).
+    const FIELDS: &'static [PlainField] = &[];
 }

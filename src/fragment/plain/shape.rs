@@ -4,7 +4,7 @@
 //! Stands in files: numbers of what has not changed must not change either. `plain!` computes it in the user's crate, when
 //! that is compiled.
 
-use crate::fragment::Plain;
+use crate::fragment::{Plain, PlainField};
 
 /// Of a type of which nothing is known.
 const UNKNOWN: u64 = 0;
@@ -52,9 +52,7 @@ pub(super) const fn of_array<T: Plain>(length: usize) -> u64 {
 }
 
 /// That of a field with its name.
-#[doc(hidden)]
-#[must_use]
-pub const fn field_shape<S, T: Plain>(name: &str, _: fn(&S) -> *const T) -> u64 {
+pub(super) const fn of_field<T: Plain>(name: &str) -> u64 {
     if T::SHAPE == UNKNOWN {
         return UNKNOWN;
     }
@@ -62,17 +60,18 @@ pub const fn field_shape<S, T: Plain>(name: &str, _: fn(&S) -> *const T) -> u64 
     known(finish(add(hash, &T::SHAPE.to_le_bytes())))
 }
 
-/// That of a struct with fields of these shapes, in the order in which they lie in memory.
+/// That of a struct with these fields, in the order in which they lie in memory.
 #[doc(hidden)]
 #[must_use]
-pub const fn struct_shape(fields: &[u64]) -> u64 {
+pub const fn struct_shape(fields: &[PlainField]) -> u64 {
     let mut hash = add(BEGIN, b"struct");
     let mut at = 0;
     while at < fields.len() {
-        if fields[at] == UNKNOWN {
+        let field = fields[at].shape();
+        if field == UNKNOWN {
             return UNKNOWN;
         }
-        hash = add(hash, &fields[at].to_le_bytes());
+        hash = add(hash, &field.to_le_bytes());
         at += 1;
     }
     known(finish(hash))

@@ -273,3 +273,39 @@ fn delayed_signals_of_a_file_that_nobody_asks_for_are_said_to_end_once() {
         assert_eq!(said(), [""; 0]);
     });
 }
+
+#[test]
+fn a_tuple_or_a_reference_that_is_named_as_a_fragment_is_told_of_once_wherever_it_is_named() {
+    struct Spot;
+    let heard = Arc::default();
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let said = || std::mem::take(&mut *heard.lock().unwrap());
+        let told = |text: &str, kind: &str| {
+            let said = said();
+            assert_eq!(said.len(), 1, "{said:?}");
+            assert!(said[0].contains(text) && said[0].contains(kind), "{said:?}");
+        };
+        let mut world = World::new();
+        world
+            .observe::<(u8, char), ()>(Observed::COME, |_, _| {})
+            .unwrap();
+        told("(u8, char)", "a tuple where a fragment is named");
+        let _ = world.query::<Entity, With<&Spot>>().unwrap();
+        told("Spot", "the type itself is named without `&`");
+        let _ = world
+            .query::<Option<&(u16, u16)>, Changed<(u16, u16)>>()
+            .unwrap();
+        told("(u16, u16)", "`Bundle::and`");
+        world.create((1_u64, (2_u64, 3_u64))).unwrap();
+        told("(u64, u64)", "`Bundle::and`");
+        // A second time, and what may well be meant.
+        world.create((1_u64, (2_u64, 3_u64))).unwrap();
+        let _ = world
+            .query::<Entity, (With<(u8, char)>, Without<&Spot>)>()
+            .unwrap();
+        world.create((Spot, "a name", ())).unwrap();
+        assert_eq!(said(), [""; 0]);
+        // The panics of who listens have left nothing behind.
+        assert_eq!(world.query::<&(u64, u64), ()>().unwrap().count(), 2);
+    });
+}

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use std::alloc::{alloc, handle_alloc_error, realloc};
 
 use crate::archetype::copy_value;
-use crate::fragment::{Bundle, DropValues, FragmentId};
+use crate::fragment::{Bundle, DropValues, FragmentId, NO_COLUMN_LEFT};
 use crate::panics::{Panicked, note};
 use crate::world::COLUMNS;
 
@@ -192,7 +192,7 @@ impl Payload {
     /// The payload is of the bundle's type, and [`next`](Self::next) was asked for the row.
     #[inline(always)]
     pub(super) unsafe fn add<B: Bundle>(&mut self, bundle: B) {
-        const { assert!(B::LEN <= COLUMNS) };
+        const { assert!(B::LEN <= COLUMNS, "{}", NO_COLUMN_LEFT) };
         // SAFETY: the payload has the bundle's columns, and room for one more row.
         unsafe { bundle.write(self.bases.as_ptr(), self.len) };
         if core::mem::needs_drop::<B>() {

@@ -1,9 +1,9 @@
 //! `Bundle`: the fragments of one entity, as a tuple.
 
 use core::any::{Any, type_name};
-use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::panic::UnwindSafe;
 
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
@@ -17,7 +17,7 @@ use crate::panics::{note, tell};
 /// twice: the call that takes the bundle says so.
 ///
 /// Two bundles are joined by [`and`](Self::and). A tuple in a tuple is one fragment of its own type,
-/// not more of the bundle, which an event of [`tracing`] (a warning) says when a world meets it
+/// not more of the bundle, which an event of [`tracing`] (a warning) says when a registry meets it
 /// first. Bundles with [shared values](Self::shared) and the like cannot stand in a tuple at all:
 ///
 /// ```compile_fail,E0277
@@ -38,7 +38,8 @@ use crate::panics::{note, tell};
 /// exactly those, each to its column, drops none and does not panic. `MOVES`, if it is there, moves exactly those, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bundle of fragments",
-    note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`"
+    note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`, more are joined: `(…).and((…))`",
+    note = "a struct is one fragment, whatever its fields: a function gives a bundle a name, `fn player() -> impl Bundle`"
 )]
 pub unsafe trait Bundle: Send + Sized + 'static {
     /// How many values it holds that lie in columns: those come first in `ids`.
@@ -94,7 +95,7 @@ pub unsafe trait Bundle: Send + Sized + 'static {
         note(panicked, || drop(self));
     }
 
-    /// This bundle and another, as one: 16 values at most that lie in columns.
+    /// This bundle and another, as one: 16 values at most that lie in columns; more do not compile.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -121,6 +122,13 @@ pub unsafe trait Bundle: Send + Sized + 'static {
     ///
     /// let twice = World::new().create((1_u8,).and((2_u8,)));
     /// assert!(matches!(twice, Err(WorldError::Fragment(FragmentError::Twice { .. }))));
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// # use megachunk::prelude::*;
+    /// let ten = (1_u8, 2_u16, 3_u32, 4_u64, 5_u128, 6_i8, 7_i16, 8_i32, 9_i64, 10_i128);
+    /// let seven = ('a', "b", 1.0_f32, 2.0_f64, true, 1_usize, 1_isize);
+    /// let _ = World::new().create(ten.and(seven));
     /// ```
     fn and<B: Bundle>(self, other: B) -> Joined<Self, B> {
         Joined(self, other, BundleIsNoFragment::default())
@@ -198,7 +206,10 @@ pub unsafe trait Bundle: Send + Sized + 'static {
 /// In a bundle that is not a tuple: not `Sync`, as fragments are. So a tuple with such a bundle in it, which would have it
 /// as one fragment, does not compile.
 #[derive(Debug, Default)]
-struct BundleIsNoFragment(PhantomData<Cell<()>>);
+struct BundleIsNoFragment(PhantomData<dyn BundlesAreJoinedByAnd>);
+
+/// The compiler names this where somebody has a bundle as a fragment of another: see [`BundleIsNoFragment`].
+trait BundlesAreJoinedByAnd: Send + Unpin + UnwindSafe {}
 
 /// A bundle with a shared value: see [`Bundle::shared`].
 #[derive(Debug)]
@@ -289,7 +300,10 @@ pub struct Joined<A, B>(A, B, BundleIsNoFragment);
 // what its own `ids` says; the values that lie in none follow, and are moved out in that order by
 // `take_values`. It has no moves of its own, which nothing needs.
 unsafe impl<A: Bundle, B: Bundle> Bundle for Joined<A, B> {
-    const LEN: usize = A::LEN + B::LEN;
+    const LEN: usize = {
+        assert!(A::LEN + B::LEN <= COLUMNS, "{}", NO_COLUMN_LEFT);
+        A::LEN + B::LEN
+    };
     const HAS_VALUES: bool = A::HAS_VALUES || B::HAS_VALUES;
 
     fn ids(registry: &FragmentRegistry, ids: &mut Vec<FragmentId>) -> Result<(), FragmentError> {
@@ -329,6 +343,12 @@ unsafe impl<A: Bundle, B: Bundle> Bundle for Joined<A, B> {
         self.1.end_each(panicked);
     }
 }
+
+/// Values of a bundle that lie in columns, at most.
+pub(crate) const COLUMNS: usize = 16;
+/// What the compiler says of one with more.
+pub(crate) const NO_COLUMN_LEFT: &str =
+    "a bundle has 16 values at most that lie in columns: `add` the rest";
 
 /// So many bytes ahead of a value the processor is asked for the lines that later ones will fill: entities are mostly
 /// created row after row, and its own prefetcher stops at each page.
@@ -396,14 +416,23 @@ unsafe fn move_value<T>(from: *mut u8, row: usize, to: *mut u8, there: usize) {
     }
 }
 
-/// A tuple where a fragment is named is hardly ever what was meant.
-pub(crate) fn tell_of_tuple<T>(place: &'static str, instead: &'static str) {
+/// A tuple or a reference where a fragment is named is hardly ever what was meant. Asked when a type is registered.
+pub(crate) fn tell_of_type<T>() {
     let fragment = type_name::<T>();
     if fragment.starts_with('(') && fragment != "()" {
         tell(|| {
             tracing::warn!(
                 fragment,
-                "a tuple in a {place} is one fragment of its own type; {instead}"
+                "a tuple where a fragment is named is one fragment of its own type; two bundles are joined by `Bundle::and`, \
+                 several filters are a tuple: `(With<A>, With<B>)`"
+            );
+        });
+    }
+    if fragment.starts_with('&') && fragment != "&str" {
+        tell(|| {
+            tracing::warn!(
+                fragment,
+                "a reference where a fragment is named is one fragment of its own type; the type itself is named without `&`"
             );
         });
     }
@@ -460,10 +489,8 @@ macro_rules! bundle {
                 registry: &FragmentRegistry,
                 ids: &mut Vec<FragmentId>,
             ) -> Result<(), FragmentError> {
-                let instead = "two bundles are joined by `Bundle::and`";
-                $(tell_of_tuple::<$type>("bundle", instead);)*
                 $(ids.push(registry.register::<$type>()?.id());)*
-                let _ = (registry, ids, instead);
+                let _ = (registry, ids);
                 Ok(())
             }
 

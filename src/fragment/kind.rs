@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 #[cfg(not(loom))]
 use crate::fragment::{Bundle, WithConstShared, WithPerChunk, WithShared};
@@ -149,8 +150,17 @@ impl<T: SharedFragment> FragmentRole for ConstShared<T> {
 }
 
 // What only names a role is no fragment itself: the registry knows a chunk fragment of type `T` by the type
-// `PerChunk<T>`, and who could register that as a fragment would be lent other values as a `T`. So it is neither `Send`
-// nor `Sync`.
+// `PerChunk<T>`, and who could register that as a fragment would be lent other values as a `T`. So it is not `Sync`.
+
+/// The compiler names this where somebody takes for a fragment what only names one: what has a [`NoFragment`] is not
+/// `Sync`, for this one's sake alone.
+pub(crate) trait NamesARoleOrFilterAndIsNoFragment:
+    Send + Unpin + UnwindSafe + RefUnwindSafe
+{
+}
+
+/// In what only names a fragment in types: it is none itself.
+pub(crate) type NoFragment = PhantomData<dyn NamesARoleOrFilterAndIsNoFragment>;
 
 /// Names `T` in its role as a chunk fragment, in types only: there is no value of it, and it is no fragment itself.
 ///
@@ -166,7 +176,11 @@ impl<T: SharedFragment> FragmentRole for ConstShared<T> {
 /// let _ = world.query::<&PerChunk<String>, ()>();
 /// ```
 #[derive(Debug)]
-pub struct PerChunk<T>(PhantomData<*const T>, core::convert::Infallible);
+pub struct PerChunk<T>(
+    PhantomData<fn() -> T>,
+    NoFragment,
+    core::convert::Infallible,
+);
 
 /// Names `T` in its role as a shared fragment, in types only: there is no value of it, and it is no fragment itself.
 ///
@@ -176,7 +190,11 @@ pub struct PerChunk<T>(PhantomData<*const T>, core::convert::Infallible);
 /// let _ = world.registry().register::<Shared<u64>>();
 /// ```
 #[derive(Debug)]
-pub struct Shared<T>(PhantomData<*const T>, core::convert::Infallible);
+pub struct Shared<T>(
+    PhantomData<fn() -> T>,
+    NoFragment,
+    core::convert::Infallible,
+);
 
 /// Names `T` in its role as a const shared fragment, in types only: there is no value of it, and it is no fragment
 /// itself.
@@ -187,4 +205,8 @@ pub struct Shared<T>(PhantomData<*const T>, core::convert::Infallible);
 /// let _ = world.registry().register::<ConstShared<u64>>();
 /// ```
 #[derive(Debug)]
-pub struct ConstShared<T>(PhantomData<*const T>, core::convert::Infallible);
+pub struct ConstShared<T>(
+    PhantomData<fn() -> T>,
+    NoFragment,
+    core::convert::Infallible,
+);

@@ -75,7 +75,7 @@ pub use value::Value;
 pub use values::{Values, ValuesMut};
 
 #[cfg(not(loom))]
-pub(crate) use bundle::tell_of_tuple;
+pub(crate) use bundle::{COLUMNS, NO_COLUMN_LEFT, tell_of_type};
 #[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]
@@ -84,6 +84,8 @@ pub(crate) use error::which_is;
 pub(crate) use fill::{FillValues, fill_bytes};
 #[cfg(not(loom))]
 pub(crate) use given::{Given, refused_bundle};
+#[cfg(not(loom))]
+pub(crate) use kind::NoFragment;
 #[cfg(not(loom))]
 pub(crate) use lone::Lone;
 #[cfg(not(loom))]

@@ -39,10 +39,10 @@ use smallvec::SmallVec;
 
 pub use definitions::FragmentDefinition;
 
-#[cfg(not(loom))]
-use crate::fragment::StateForm;
 use crate::fragment::info::FragmentDraft;
 use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentInfo};
+#[cfg(not(loom))]
+use crate::fragment::{StateForm, tell_of_type};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::mutant;
@@ -158,8 +158,16 @@ impl FragmentRegistry {
     pub fn register<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
         match self.by_role(TypeId::of::<T>()) {
             Some(info) => Ok(info),
-            None => self.add(FragmentDraft::fragment::<T>()),
+            None => self.add_first::<T>(),
         }
+    }
+
+    /// The same of a type that is not known yet.
+    #[cold]
+    fn add_first<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        #[cfg(not(loom))]
+        tell_of_type::<T>();
+        self.add(FragmentDraft::fragment::<T>())
     }
 
     /// Its number, unique in the process.

@@ -12,7 +12,7 @@ use crate::fragment::{
 };
 use crate::observer::{Observed, ObservedBatch};
 use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
-use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
+use crate::query::{CompositionFilter, QueryError, Requirements, Span, masked};
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
 use crate::world::{World, new_identity};
 
@@ -221,10 +221,10 @@ impl Watcher for Observers {
 }
 
 impl World {
-    /// Calls `run` with the entities that `F` matches whenever they are created or destroyed with a fragment or
+    /// Calls `run` with the entities that `Filter` matches whenever they are created or destroyed with a fragment or
     /// tag, or get or lose it, whichever of these is `observed`.
     ///
-    /// *When:* what comes is shown when all its values are set, what goes before its values do; `F` is asked of
+    /// *When:* what comes is shown when all its values are set, what goes before its values do; `Filter` is asked of
     /// the composition that the entities have then. A change of many is one call of an observer for each kind:
     /// all of a slice, a batch, a query, a `clear`; in a [flush](World::flush) all that is created in a round
     /// ([`CREATE`](Observed::CREATE)), and what the commands between two closures destroy, remove and add, in
@@ -249,10 +249,11 @@ impl World {
     ///
     /// *Cost:* of this call O(compositions that have the fragment). Of changes, archetypes that
     /// nobody observes cost one predicted branch each; others ask the observers that may see them,
-    /// and no more than 8 others. A composition that is new asks all observers. `F` decides by composition and by enabled bits;
-    /// [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
+    /// and no more than 8 others. A composition that is new asks all observers. `Filter` decides by composition and by enabled
+    /// bits, and is a [`CompositionFilter`]: [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) are none.
     ///
-    /// `T` is a fragment or tag; of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
+    /// `T` is a fragment or tag, one: a tuple is a fragment of its own type here, which nobody has. Who has several is asked for by
+    /// the filter, `observe::<A, With<B>>`. Of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -288,17 +289,17 @@ impl World {
     /// and the other observers were called.
     #[doc(alias = "trigger")]
     #[doc(alias = "hook")]
-    pub fn observe<T: Fragment, F: QueryFilter>(
+    pub fn observe<T: Fragment, Filter: CompositionFilter>(
         &mut self,
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, None, run)
+        self.observe_registered::<Filter>(FragmentRegistry::register::<T>, observed, None, run)
     }
 
     /// Observes as long as `life` has not ended; then the observer is called no more. It is forgotten when a change is
     /// found that it would have been told of, or when another one comes or goes.
-    pub(crate) fn observe_while<F: QueryFilter>(
+    pub(crate) fn observe_while<F: CompositionFilter>(
         &mut self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
         life: Weak<()>,
@@ -309,7 +310,7 @@ impl World {
     }
 
     /// What is wrong with an observer before it is there.
-    pub(crate) fn check_observed<F: QueryFilter>(
+    pub(crate) fn check_observed<F: CompositionFilter>(
         &self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
     ) -> Result<(), QueryError> {
@@ -337,22 +338,21 @@ impl World {
     ///
     /// # Errors
     /// As for [`observe`](Self::observe).
-    pub fn observe_role<R: FragmentRole, F: QueryFilter>(
+    pub fn observe_role<Role: FragmentRole, Filter: CompositionFilter>(
         &mut self,
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<F>(R::register, observed, None, run)
+        self.observe_registered::<Filter>(Role::register, observed, None, run)
     }
 
-    fn observe_registered<F: QueryFilter>(
+    fn observe_registered<F: CompositionFilter>(
         &mut self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
         observed: Observed,
         life: Option<Weak<()>>,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        const { assert!(F::SEES_ALL, "observers see changes, not versions") };
         match required::<F>(self.registry(), register) {
             Ok((fragment, requirements)) => {
                 self.observe_living(observed, fragment, requirements, life, run)
@@ -423,7 +423,7 @@ impl World {
 }
 
 /// What an observer observes, and what it asks for beside it.
-fn required<F: QueryFilter>(
+fn required<F: CompositionFilter>(
     registry: &FragmentRegistry,
     register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
 ) -> Result<(FragmentId, Requirements), QueryError> {

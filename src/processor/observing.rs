@@ -14,7 +14,7 @@ use crate::panics::{note, resume, tell};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner, panic_by_name};
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
-use crate::query::QueryFilter;
+use crate::query::CompositionFilter;
 use crate::sync::Mutex;
 use crate::world::{Seat, World};
 
@@ -60,12 +60,12 @@ use crate::world::{Seat, World};
 /// Source: Unreal Mass' observer processors.
 #[doc(alias = "UMassObserverProcessor")]
 #[track_caller]
-pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
+pub fn observing_processor<T: Fragment, Filter: CompositionFilter + 'static>(
     name: impl Into<String>,
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
 ) -> ProcessorBuilder {
-    observing::<F>(name.into(), FragmentRegistry::register::<T>, observed, run)
+    observing::<Filter>(name.into(), FragmentRegistry::register::<T>, observed, run)
 }
 
 /// An observer of a type in a [role](FragmentRole) as a processor: what
@@ -88,16 +88,16 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[track_caller]
-pub fn observing_processor_role<R: FragmentRole, F: QueryFilter + 'static>(
+pub fn observing_processor_role<Role: FragmentRole, Filter: CompositionFilter + 'static>(
     name: impl Into<String>,
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
 ) -> ProcessorBuilder {
-    observing::<F>(name.into(), R::register, observed, run)
+    observing::<Filter>(name.into(), Role::register, observed, run)
 }
 
 #[track_caller]
-fn observing<F: QueryFilter + 'static>(
+fn observing<F: CompositionFilter + 'static>(
     name: String,
     register: Register,
     observed: Observed,
@@ -194,7 +194,7 @@ impl<F> Observing<F> {
     }
 }
 
-impl<F: QueryFilter> Runner for Observing<F> {
+impl<F: CompositionFilter> Runner for Observing<F> {
     fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         // What can be wrong with it is said before it is started.
         world

@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::archetype::{Chunk, Cursor, Lists, Walk};
-use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
+use crate::fragment::{Fragment, FragmentId, FragmentRegistry, NoFragment};
 use crate::query::masks::enabled_word;
 use crate::query::{ChunkView, QueryData, QueryError, Requirements};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -52,7 +52,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 ///
 /// Source: Unity DOTS' `EnabledRefRW`.
 #[derive(Debug)]
-pub struct Enabled<T>(PhantomData<*const T>, Infallible);
+pub struct Enabled<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// The switch of a fragment of one entity.
 #[derive(Clone, Copy)]

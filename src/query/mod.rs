@@ -46,7 +46,8 @@ pub use dynamic::{
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
 pub use filter::{
-    Any, Changed, ChunkFilter, Moved, Or, QueryFilter, With, WithRole, Without, WithoutRole,
+    Any, Changed, ChunkFilter, CompositionFilter, Moved, Or, QueryFilter, With, WithRole, Without,
+    WithoutRole,
 };
 pub use items::QueryItems;
 pub use iter::QueryIter;

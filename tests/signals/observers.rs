@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
-use megachunk::query::{Enabled, QueryFilter, Requirements};
+use megachunk::query::{CompositionFilter, Enabled, Requirements};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heat(pub(crate) u32);
@@ -23,7 +23,7 @@ pub(crate) fn watch<T: Send + Sync + 'static>(world: &mut World) -> Seen {
     watch_where::<T, ()>(world, Observed::COME | Observed::GO)
 }
 
-pub(crate) fn watch_where<T: Send + Sync + 'static, F: QueryFilter>(
+pub(crate) fn watch_where<T: Send + Sync + 'static, F: CompositionFilter>(
     world: &mut World,
     observed: Observed,
 ) -> Seen {

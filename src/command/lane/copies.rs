@@ -13,7 +13,7 @@ use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityIndex, Full};
-use crate::fragment::{Bundle, FragmentId, none_twice};
+use crate::fragment::{Bundle, FragmentId, NO_COLUMN_LEFT, none_twice};
 use crate::hashers::TypeHasher;
 use crate::panics::{note, refused, resume};
 use crate::world::prototype::{Filling, PAST, Target};
@@ -107,9 +107,10 @@ impl Lane {
     ) -> Result<AllMade, WorldError> {
         const {
             assert!(
-                !B::HAS_VALUES && B::LEN <= COLUMNS,
+                !B::HAS_VALUES,
                 "shared values and chunk fragments are the prototype's: entities have them together"
             );
+            assert!(B::LEN <= COLUMNS, "{}", NO_COLUMN_LEFT);
         }
         let way = match self.copy_way::<B>(prototype, Some(TypeId::of::<B>())) {
             Ok(way) => way,

@@ -4,17 +4,17 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use crate::archetype::{Cursor, Lists};
-use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentRole};
+use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentRole, NoFragment};
 use crate::query::data::kept::kept_as_option;
 use crate::query::data::{QueryData, ReadOnly};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
-// Neither is `Send` or `Sync`, and so no fragment.
+// Neither is `Sync`, and so no fragment.
 
 /// Query data that says whether an entity has a fragment or tag, without asking for it. In another role than that:
 /// [`HasRole`].
 #[derive(Debug)]
-pub struct Has<T>(PhantomData<*const T>, Infallible);
+pub struct Has<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// Query data that says whether an entity has a type in a [role](FragmentRole), without asking for it:
 /// `HasRole<Shared<T>>`, `HasRole<ConstShared<T>>`, `HasRole<PerChunk<T>>`.
@@ -34,7 +34,7 @@ pub struct Has<T>(PhantomData<*const T>, Infallible);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct HasRole<R>(PhantomData<*const R>, Infallible);
+pub struct HasRole<R>(PhantomData<fn() -> R>, NoFragment, Infallible);
 
 macro_rules! has {
     ($has:ident, $type:ident: $bound:path, $register:expr) => {

@@ -242,6 +242,8 @@ pub unsafe trait QueryData {
 /// No access for writing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not only read, and the world is only read here",
+    label = "lends to write: see `get_mut` and the like, on `&mut`",
+    note = "a lookup that writes lends by `get_mut` or `get_disjoint_mut`",
     note = "who has `&mut World` lends to write by `World::query`, `Query::on`, `Query::get_mut` or `Query::lookup_mut`"
 )]
 pub unsafe trait ReadOnly: QueryData {}

@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use crate::archetype::{Cursor, Lists, NO_COLUMN, is_newer};
-use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet, tell_of_tuple};
+use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet, NoFragment};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 mod or;
@@ -53,6 +53,13 @@ mod sealed {
 /// ```
 ///
 /// Sealed: there are no others.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no filter of a query",
+    label = "not a filter",
+    note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Moved`, `Any<(A, B)>`, `Or<(Changed<A>, Changed<B>)>`, \
+            `WithRole<Shared<T>>`, `WithoutRole<Shared<T>>`, `()`, and tuples of up to 8; what is lent stands in one tuple before: \
+            `QueryRun<(&A, Option<&B>), With<C>>`"
+)]
 pub trait QueryFilter: Sealed {
     /// It says by archetypes alone what the query sees: every chunk of those that match.
     #[doc(hidden)]
@@ -90,7 +97,43 @@ pub trait QueryFilter: Sealed {
     fn sees(columns: Self::Columns, chunk: ChunkView<'_>) -> bool;
 }
 
-// What only names a fragment in types is no fragment itself, as with `Shared`: neither `Send` nor `Sync`.
+/// What observers may be asked for: filters that ask what an entity has, and not when that has changed. [`With<T>`],
+/// [`Without<T>`], [`Any<(A, B)>`], [`WithRole<R>`], [`WithoutRole<R>`], `()`, and tuples of these.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::query::CompositionFilter;
+///
+/// /// How many have come that `F` matches.
+/// fn count<F: CompositionFilter>(world: &mut World) -> Result<ObserverId, QueryError> {
+///     world.resources_mut().insert(0_usize);
+///     world.observe::<u32, F>(Observed::COME, |batch, _| {
+///         *batch.resources_mut().get_mut::<usize>().unwrap() += batch.len();
+///     })
+/// }
+///
+/// let mut world = World::new();
+/// count::<Without<char>>(&mut world)?;
+/// world.create((1_u32,))?;
+/// world.create((2_u32, 'a'))?;
+/// assert_eq!(world.resources().get::<usize>(), Some(&1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let _ = world.observe::<u32, Changed<u32>>(Observed::COME, |_, _| {});
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no filter of an observer",
+    label = "asks for more than what an entity has",
+    note = "`Changed<Velocity>` and `Moved` ask when something has changed, and observers hear of what comes and goes: they are asked \
+            for `With<T>`, `Without<T>`, `Any<(A, B)>`, `WithRole<Shared<T>>`, `WithoutRole<Shared<T>>`, `()`, and tuples of these"
+)]
+pub trait CompositionFilter: QueryFilter {}
+
+// What only names a fragment in types is no fragment itself, as with `Shared`: not `Sync`.
 
 /// Entities that have the fragment or tag, switched on. In another role than that: [`WithRole`].
 ///
@@ -98,20 +141,20 @@ pub trait QueryFilter: Sealed {
 /// [`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk), and
 /// [`QueryRun::par_for_each_slice`](crate::query::QueryRun::par_for_each_slice) for rows where it is on.
 #[derive(Debug)]
-pub struct With<T>(PhantomData<*const T>, Infallible);
+pub struct With<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// Entities that do not have the fragment or tag, or have it switched off. In another role than that: [`WithoutRole`].
 ///
 /// Whole chunks are lent with rows where it is on, too, if it can be [switched off](crate::query::Enabled): see
 /// [`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk).
 #[derive(Debug)]
-pub struct Without<T>(PhantomData<*const T>, Infallible);
+pub struct Without<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// Entities that have one of a tuple's fragments or tags at least, switched on; whole chunks are lent with others, too, as
 /// for [`With`]. (Of other roles a
 /// [dynamic query](crate::query::DynamicQueryBuilder::any) can ask for one of several.)
 #[derive(Debug)]
-pub struct Any<T>(PhantomData<*const T>, Infallible);
+pub struct Any<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// Entities in chunks where the fragment was lent for writing, or got new values, since the query ran last. Other roles
 /// have no such version; an entity whose shared value changes goes to another chunk, which [`Moved`] sees.
@@ -156,7 +199,7 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 /// ```
 #[derive(Debug)]
 #[doc(alias = "change detection")]
-pub struct Changed<T>(PhantomData<*const T>, Infallible);
+pub struct Changed<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// The column of a fragment that an archetype does not have. Only where one of several is asked for.
 const ABSENT: u32 = NO_COLUMN - 1;
@@ -164,12 +207,14 @@ const ABSENT: u32 = NO_COLUMN - 1;
 /// Entities in chunks where entities came, went or changed rows since the query ran last. To a new query everything has
 /// moved: what [`Changed`] says of calls that make one each time holds here, too.
 #[derive(Debug)]
-pub struct Moved(PhantomData<*const ()>, Infallible);
+pub struct Moved(NoFragment, Infallible);
 
 /// Implements a filter that asks of an archetype's composition, and of nothing in its chunks.
 macro_rules! asks_of_composition {
     ($filter:ident<$t:ident: $bound:path>, |$registry:ident, $requirements:ident| $require:expr) => {
         impl<$t: $bound> crate::query::filter::Sealed for $filter<$t> {}
+
+        impl<$t: $bound> crate::query::CompositionFilter for $filter<$t> {}
 
         impl<$t: $bound> QueryFilter for $filter<$t> {
             const SEES_ALL: bool = true;
@@ -201,23 +246,11 @@ macro_rules! asks_of_composition {
 pub(super) use asks_of_composition;
 
 asks_of_composition!(With<T: Fragment>, |registry, requirements| {
-    tell_if_new::<T>(registry);
     requirements.all(registry.register::<T>()?.id(), Access::None)
 });
 asks_of_composition!(Without<T: Fragment>, |registry, requirements| {
-    tell_if_new::<T>(registry);
     requirements.none(registry.register::<T>()?.id())
 });
-
-/// Tells of a tuple that no entity ever had.
-fn tell_if_new<T: Fragment>(registry: &FragmentRegistry) {
-    if registry.of::<T>().is_none() {
-        tell_of_tuple::<T>(
-            "filter",
-            "several filters are a tuple: `(With<A>, With<B>)`",
-        );
-    }
-}
 
 impl<T: Fragment> Sealed for Changed<T> {}
 
@@ -282,6 +315,8 @@ impl QueryFilter for Moved {
 
 impl Sealed for () {}
 
+impl CompositionFilter for () {}
+
 impl QueryFilter for () {
     const SEES_ALL: bool = true;
 
@@ -307,6 +342,8 @@ impl QueryFilter for () {
 macro_rules! tuple {
     ($($part:ident $at:tt),*) => {
         impl<$($part: QueryFilter),*> Sealed for ($($part,)*) {}
+
+        impl<$($part: CompositionFilter),*> CompositionFilter for ($($part,)*) {}
 
         impl<$($part: QueryFilter),*> QueryFilter for ($($part,)*) {
             const SEES_ALL: bool = true $(&& $part::SEES_ALL)*;
@@ -351,6 +388,8 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 macro_rules! any {
     ($($part:ident),*) => {
         impl<$($part: Fragment),*> Sealed for Any<($($part,)*)> {}
+
+        impl<$($part: Fragment),*> CompositionFilter for Any<($($part,)*)> {}
 
         impl<$($part: Fragment),*> QueryFilter for Any<($($part,)*)> {
             const SEES_ALL: bool = true;

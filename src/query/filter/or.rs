@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use crate::archetype::Lists;
-use crate::fragment::{Fragment, FragmentRegistry, FragmentSet};
+use crate::fragment::{Fragment, FragmentRegistry, FragmentSet, NoFragment};
 use crate::query::filter::{ABSENT, Sealed};
 use crate::query::{Changed, ChunkView, Moved, QueryError, QueryFilter, Requirements};
 
@@ -41,7 +41,7 @@ use crate::query::{Changed, ChunkView, Moved, QueryError, QueryFilter, Requireme
 ///
 /// Source: the change filter of Unity DOTS, which takes two types.
 #[derive(Debug)]
-pub struct Or<T>(PhantomData<*const T>, Infallible);
+pub struct Or<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
 /// What may stand in an [`Or`]: [`Changed<T>`] and [`Moved`], which see whole chunks.
 #[diagnostic::on_unimplemented(

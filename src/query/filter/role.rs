@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use crate::archetype::Lists;
-use crate::fragment::{FragmentRegistry, FragmentRole};
+use crate::fragment::{FragmentRegistry, FragmentRole, NoFragment};
 use crate::query::filter::asks_of_composition;
 use crate::query::{Access, ChunkView, QueryError, QueryFilter, Requirements};
 
@@ -28,12 +28,12 @@ use crate::query::{Access, ChunkView, QueryError, QueryFilter, Requirements};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct WithRole<R>(PhantomData<*const R>, Infallible);
+pub struct WithRole<R>(PhantomData<fn() -> R>, NoFragment, Infallible);
 
 /// Entities that do not have a type in a [role](FragmentRole): see [`WithRole`]. Of a fragment or tag, that is
 /// [`Without<T>`](crate::query::Without).
 #[derive(Debug)]
-pub struct WithoutRole<R>(PhantomData<*const R>, Infallible);
+pub struct WithoutRole<R>(PhantomData<fn() -> R>, NoFragment, Infallible);
 
 asks_of_composition!(WithRole<R: FragmentRole>, |registry, requirements| {
     requirements.all(R::register(registry)?.id(), Access::None)

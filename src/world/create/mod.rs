@@ -12,7 +12,7 @@ use core::convert::Infallible;
 use crate::archetype::{Row, Universe};
 use crate::chunk::Run;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Given, Pile, Value, refused_bundle};
+use crate::fragment::{Bundle, Given, NO_COLUMN_LEFT, Pile, Value, refused_bundle};
 use crate::panics::{note, refused};
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
@@ -21,8 +21,7 @@ use crate::world::{World, WorldError};
 pub use batch::Batch;
 pub(crate) use handles::Handles;
 
-/// Columns that a bundle can have.
-pub(crate) const COLUMNS: usize = 16;
+pub(crate) use crate::fragment::COLUMNS;
 
 impl World {
     /// Creates an entity with these fragments. O(fragments).
@@ -179,7 +178,7 @@ pub(crate) fn columns<B: Bundle>(
     chunk: &crate::archetype::Chunk,
     offsets: &[u32],
 ) -> [*mut u8; COLUMNS] {
-    const { assert!(B::LEN <= COLUMNS) };
+    const { assert!(B::LEN <= COLUMNS, "{}", NO_COLUMN_LEFT) };
     let mut columns = [core::ptr::null_mut(); COLUMNS];
     for (column, &offset) in columns.iter_mut().zip(offsets).take(B::LEN) {
         *column = chunk.array(offset);

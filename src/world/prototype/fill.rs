@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Prototype;
 use crate::archetype::{Archetype, Chunk, Column};
-use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry};
+use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, NO_COLUMN_LEFT};
 use crate::panics::{Panicked, note};
 use crate::world::COLUMNS;
 
@@ -47,9 +47,10 @@ impl<B: Bundle, F: Fn(usize) -> B + Sync> MakeRows<B, F> {
     pub(crate) fn new(make: F) -> Self {
         const {
             assert!(
-                !B::HAS_VALUES && B::LEN <= COLUMNS,
+                !B::HAS_VALUES,
                 "shared values and chunk fragments are the prototype's: entities have them together"
             );
+            assert!(B::LEN <= COLUMNS, "{}", NO_COLUMN_LEFT);
         }
         Self {
             make,

@@ -270,7 +270,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
 }
 
 impl World {
-    /// A query for one run: lends what `D` says of the entities that `D` and `F` match; `()` for `F` is no filter.
+    /// A query for one run: lends what `Data` says of the entities that `Data` and `Filter` match; `()` for `Filter` is
+    /// no filter.
     ///
     /// The world remembers which archetypes match, for each type of query, until it is
     /// [trimmed](Self::trim): to ask again costs a look-up among the types. O(archetypes that came
@@ -294,9 +295,9 @@ impl World {
     ///
     /// # Errors
     /// As for [`Query::new`].
-    pub fn query<D: QueryData, F: QueryFilter>(
+    pub fn query<Data: QueryData, Filter: QueryFilter>(
         &mut self,
-    ) -> Result<QueryOnce<'_, D, F>, QueryError> {
+    ) -> Result<QueryOnce<'_, Data, Filter>, QueryError> {
         self.keep_versions();
         QueryOnce::new(self)
     }
@@ -307,7 +308,9 @@ impl World {
     ///
     /// # Errors
     /// As for [`Query::new`].
-    pub fn read<D: ReadOnly, F: QueryFilter>(&self) -> Result<QueryOnce<'_, D, F>, QueryError> {
+    pub fn read<Data: ReadOnly, Filter: QueryFilter>(
+        &self,
+    ) -> Result<QueryOnce<'_, Data, Filter>, QueryError> {
         QueryOnce::new(self)
     }
 }

@@ -43,6 +43,22 @@ use crate::world::{World, WorldError};
 /// assert_eq!(places, [10.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// Who keeps one in a struct writes out what it lends with `'static`, which says nothing of for how long that is lent:
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Minimap {
+///     players: Query<(Entity, &'static f32), With<u8>>,
+/// }
+///
+/// let mut world = World::new();
+/// world.create((1.5_f32, 1_u8))?;
+/// let mut minimap = Minimap { players: Query::new(&world)? };
+/// assert_eq!(minimap.players.on(&mut world).count(), 1);
+/// # Ok::<(), QueryError>(())
+/// ```
 pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     data: D::Ids,
     filter: F::Ids,

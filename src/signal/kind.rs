@@ -113,7 +113,7 @@ impl Post {
 }
 
 impl World {
-    /// The signal of this name, which carries a `P`: the one that there is, or a new one. Any thread,
+    /// The signal of this name, which carries a `Payload`: the one that there is, or a new one. Any thread,
     /// lock-free, O(signals of the world).
     ///
     /// A name stays as long as the world, in some 250 bytes beside its own and 16 more in each sender's memory; each
@@ -123,13 +123,16 @@ impl World {
     ///
     /// # Errors
     /// [`SignalError::Payload`]: it carries something else.
-    pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
+    pub fn signal<Payload: Send + Sync + 'static>(
+        &self,
+        name: &str,
+    ) -> Result<Signal<Payload>, SignalError> {
         Post::of(self).signal(Some(name))
     }
 
     /// The signal that is known by what it carries. Any thread, lock-free, O(signals of the world).
     #[must_use]
-    pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+    pub fn signal_of<Payload: Send + Sync + 'static>(&self) -> Signal<Payload> {
         Post::of(self).signal_of()
     }
 }

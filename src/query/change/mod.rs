@@ -618,9 +618,11 @@ impl World {
     ///
     /// # Errors
     /// As for [`Query::new`].
-    pub fn matching<F: QueryFilter>(&mut self) -> Result<QueryChange<'_, Entity, F>, QueryError> {
+    pub fn matching<Filter: QueryFilter>(
+        &mut self,
+    ) -> Result<QueryChange<'_, Entity, Filter>, QueryError> {
         self.keep_versions();
-        let mut query = Query::<Entity, F>::new(self)?;
+        let mut query = Query::<Entity, Filter>::new(self)?;
         query.update(self);
         let (since, version) = query.begin(self);
         Ok(QueryChange {

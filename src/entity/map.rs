@@ -406,7 +406,9 @@ mod tests {
             .into_iter()
             .collect::<EntityMap>();
         let mut kept = kept.keeping_others();
-        (0..40).for_each(|n| drop(kept.insert(entity(1_000 * n, 1), entity(3, 1))));
+        for n in 0..40 {
+            kept.insert(entity(1_000 * n, 1), entity(3, 1));
+        }
         assert_eq!(
             kept.meant(entity(7, 1)),
             entity(7, 1),

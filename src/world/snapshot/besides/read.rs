@@ -181,7 +181,8 @@ impl<'f> SavedBesides<'f> {
     pub(in crate::world::snapshot) fn waits_for_the_same(&self, other: &SavedBesides<'_>) -> bool {
         let same = |one: &SavedSignal<'_>, two: &SavedSignal<'_>| {
             (one.time, one.entity, &one.name) == (two.time, two.entity, &two.name)
-                && (&one.carries.name, &one.carries.bytes) == (&two.carries.name, &two.carries.bytes)
+                && (&one.carries.name, &one.carries.bytes)
+                    == (&two.carries.name, &two.carries.bytes)
         };
         let pairs = || self.signals.iter().zip(&other.signals);
         self.signals.len() == other.signals.len() && pairs().all(|(one, two)| same(one, two))

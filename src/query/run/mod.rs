@@ -124,6 +124,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// let mut numbers = Query::<&u8, Changed<u8>>::new(&world)?;
     /// let mut run = numbers.on(&mut world);
     /// let (seen, sent) = (run.count(), run.version());
+    /// drop(run);
     /// assert_eq!(seen, 1);
     /// *world.get_mut::<u16>(bee)? = 2;
     /// assert_eq!(numbers.on(&mut world).since(sent).count(), 0);

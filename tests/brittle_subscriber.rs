@@ -168,7 +168,7 @@ fn a_tuple_in_a_filter_is_one_fragment_and_said_to_be_unless_there_is_such_a_one
         assert_eq!(world.query::<Entity, With<(i8, i16)>>().unwrap().count(), 0);
         let heard = heard.lock().unwrap();
         assert_eq!(heard.len(), 1, "{heard:?}");
-        assert!(heard[0].contains("(u8, u16)") && heard[0].contains("in a filter"));
+        assert!(heard[0].contains("(u8, u16)") && heard[0].contains("`(With<A>, With<B>)`"));
         assert!(world.exists(both));
     });
 }
@@ -298,7 +298,10 @@ fn a_tuple_or_a_reference_that_is_named_as_a_fragment_is_told_of_once_wherever_i
         told("(u16, u16)", "`Bundle::and`");
         world.create((1_u64, (2_u64, 3_u64))).unwrap();
         told("(u64, u64)", "`Bundle::and`");
-        // A second time, and what may well be meant.
+        // A second time, what was registered, and what may well be meant.
+        world.registry().register::<&Spot>().unwrap();
+        world.registry().register::<&u64>().unwrap();
+        let _ = world.query::<Entity, With<&u64>>().unwrap();
         world.create((1_u64, (2_u64, 3_u64))).unwrap();
         let _ = world
             .query::<Entity, (With<(u8, char)>, Without<&Spot>)>()

@@ -17,8 +17,8 @@ use crate::panics::{note, tell};
 /// twice: the call that takes the bundle says so.
 ///
 /// Two bundles are joined by [`and`](Self::and). A tuple in a tuple is one fragment of its own type,
-/// not more of the bundle, which an event of [`tracing`] (a warning) says when a registry meets it
-/// first. Bundles with [shared values](Self::shared) and the like cannot stand in a tuple at all:
+/// not more of the bundle, which an event of [`tracing`] (a warning) says when it is named first,
+/// unless you have registered it. Bundles with [shared values](Self::shared) and the like cannot stand in a tuple at all:
 ///
 /// ```compile_fail,E0277
 /// # use megachunk::prelude::*;
@@ -416,7 +416,8 @@ unsafe fn move_value<T>(from: *mut u8, row: usize, to: *mut u8, there: usize) {
     }
 }
 
-/// A tuple or a reference where a fragment is named is hardly ever what was meant. Asked when a type is registered.
+/// A tuple or a reference where a fragment is named is hardly ever what was meant. Asked when nobody has registered the
+/// type before.
 pub(crate) fn tell_of_type<T>() {
     let fragment = type_name::<T>();
     if fragment.starts_with('(') && fragment != "()" {
@@ -489,7 +490,7 @@ macro_rules! bundle {
                 registry: &FragmentRegistry,
                 ids: &mut Vec<FragmentId>,
             ) -> Result<(), FragmentError> {
-                $(ids.push(registry.register::<$type>()?.id());)*
+                $(ids.push(registry.register_met::<$type>()?.id());)*
                 let _ = (registry, ids);
                 Ok(())
             }

@@ -158,14 +158,24 @@ impl FragmentRegistry {
     pub fn register<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
         match self.by_role(TypeId::of::<T>()) {
             Some(info) => Ok(info),
-            None => self.add_first::<T>(),
+            None => self.add(FragmentDraft::fragment::<T>()),
         }
     }
 
-    /// The same of a type that is not known yet.
+    /// The same, of a type that a bundle, a query or an observer names. It is told of one that is hardly ever meant, and
+    /// that nobody has registered before, who would have meant it.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn register_met<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        match self.by_role(TypeId::of::<T>()) {
+            Some(info) => Ok(info),
+            None => self.add_met::<T>(),
+        }
+    }
+
+    #[cfg(not(loom))]
     #[cold]
-    fn add_first<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        #[cfg(not(loom))]
+    fn add_met<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
         tell_of_type::<T>();
         self.add(FragmentDraft::fragment::<T>())
     }

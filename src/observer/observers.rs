@@ -294,7 +294,7 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<Filter>(FragmentRegistry::register::<T>, observed, None, run)
+        self.observe_registered::<Filter>(FragmentRegistry::register_met::<T>, observed, None, run)
     }
 
     /// Observes as long as `life` has not ended; then the observer is called no more. It is forgotten when a change is

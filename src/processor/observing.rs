@@ -65,7 +65,12 @@ pub fn observing_processor<T: Fragment, Filter: CompositionFilter + 'static>(
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
 ) -> ProcessorBuilder {
-    observing::<Filter>(name.into(), FragmentRegistry::register::<T>, observed, run)
+    observing::<Filter>(
+        name.into(),
+        FragmentRegistry::register_met::<T>,
+        observed,
+        run,
+    )
 }
 
 /// An observer of a type in a [role](FragmentRole) as a processor: what

@@ -211,7 +211,7 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
         registry: &FragmentRegistry,
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
-        let info = registry.register::<T>()?;
+        let info = registry.register_met::<T>()?;
         if !info.is_enableable() {
             return Err(QueryError::NotEnableable {
                 name: info.name().into(),

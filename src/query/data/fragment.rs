@@ -28,7 +28,7 @@ unsafe impl<T: Fragment> QueryData for &T {
         registry: &FragmentRegistry,
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
-        let id = registry.register::<T>()?.id();
+        let id = registry.register_met::<T>()?.id();
         requirements.all(id, Access::Read);
         Ok(id)
     }
@@ -120,7 +120,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
         registry: &FragmentRegistry,
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
-        let id = registry.register::<T>()?.id();
+        let id = registry.register_met::<T>()?.id();
         requirements.all(id, Access::Write);
         Ok(id)
     }

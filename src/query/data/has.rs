@@ -104,5 +104,5 @@ macro_rules! has {
     };
 }
 
-has!(Has, T: Fragment, FragmentRegistry::register::<T>);
+has!(Has, T: Fragment, FragmentRegistry::register_met::<T>);
 has!(HasRole, R: FragmentRole, R::register);

@@ -23,7 +23,7 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
         registry: &FragmentRegistry,
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
-        let id = registry.register::<T>()?.id();
+        let id = registry.register_met::<T>()?.id();
         requirements.optional(id, Access::Read);
         Ok(id)
     }
@@ -107,7 +107,7 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
         registry: &FragmentRegistry,
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
-        let id = registry.register::<T>()?.id();
+        let id = registry.register_met::<T>()?.id();
         requirements.optional(id, Access::Write);
         Ok(id)
     }

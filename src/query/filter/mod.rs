@@ -246,10 +246,10 @@ macro_rules! asks_of_composition {
 pub(super) use asks_of_composition;
 
 asks_of_composition!(With<T: Fragment>, |registry, requirements| {
-    requirements.all(registry.register::<T>()?.id(), Access::None)
+    requirements.all(registry.register_met::<T>()?.id(), Access::None)
 });
 asks_of_composition!(Without<T: Fragment>, |registry, requirements| {
-    requirements.none(registry.register::<T>()?.id())
+    requirements.none(registry.register_met::<T>()?.id())
 });
 
 impl<T: Fragment> Sealed for Changed<T> {}
@@ -263,7 +263,7 @@ impl<T: Fragment> QueryFilter for Changed<T> {
         registry: &FragmentRegistry,
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
-        let id = registry.register::<T>()?.id();
+        let id = registry.register_met::<T>()?.id();
         requirements.watch(id);
         Ok(id)
     }
@@ -403,7 +403,7 @@ macro_rules! any {
                 requirements: &mut Requirements,
             ) -> Result<(), QueryError> {
                 let mut ids = FragmentSet::new();
-                $(ids.insert(registry.register::<$part>()?.id());)*
+                $(ids.insert(registry.register_met::<$part>()?.id());)*
                 requirements.any(ids);
                 Ok(())
             }

@@ -68,7 +68,7 @@ impl<T: Fragment> ChunkFilter for Changed<T> {
         registry: &FragmentRegistry,
         one_of: &mut FragmentSet,
     ) -> Result<(Self::Ids, bool), QueryError> {
-        let id = registry.register::<T>()?.id();
+        let id = registry.register_met::<T>()?.id();
         one_of.insert(id);
         Ok((id, true))
     }

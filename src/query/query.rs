@@ -57,7 +57,7 @@ use crate::world::{World, WorldError};
 /// world.create((1.5_f32, 1_u8))?;
 /// let mut minimap = Minimap { players: Query::new(&world)? };
 /// assert_eq!(minimap.players.on(&mut world).count(), 1);
-/// # Ok::<(), QueryError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     data: D::Ids,

@@ -155,7 +155,7 @@ pub use entity::{Entity, EntityIndex};
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
     #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::command::{Commands, FlushReport, ParallelCommands};
+    pub use crate::command::{Author, Commands, FlushReport, ParallelCommands};
     pub use crate::entity::Entity;
     #[cfg(feature = "world")]
     pub use crate::entity::EntityMap;

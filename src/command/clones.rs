@@ -63,7 +63,7 @@ struct Promised {
 impl Promised {
     fn keep(self, world: &mut World, of: Entity) -> Called {
         if !self.universe.exists(self.entity) {
-            return Called::Dead;
+            return Called::Dead(self.entity);
         }
         match world.build_clone(self.entity, of) {
             Ok(()) => Called::Created,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::archetype::scarce::Scarce;
+use crate::command::Refused;
 use crate::counted::Counted;
 use crate::fragment::Value;
 use crate::observer::ObservedBatch;
@@ -108,8 +109,13 @@ impl Cast {
     /// What the world is after a flush; how many were refused.
     fn compare(&self, new: &[Entity], report: &FlushReport) -> usize {
         let world = &self.world;
-        let refused = |entity| report.refused.iter().any(|(named, _)| *named == entity);
-        for (entity, error) in &report.refused {
+        let refused = |entity| {
+            report
+                .refused
+                .iter()
+                .any(|refused| refused.entity == entity)
+        };
+        for Refused { entity, error, .. } in &report.refused {
             assert!(matches!(error, WorldError::Chunk(_)), "{entity}: {error}");
         }
         let mut counted = 0;
@@ -328,8 +334,13 @@ fn whichever_chunk_a_flush_does_not_get_for_long_parts_the_rest_is_done() {
             scarce.leave(left);
             let report = world.flush();
             scarce.check(&world);
-            let refused = |entity| report.refused.iter().any(|(named, _)| *named == entity);
-            for (entity, error) in &report.refused {
+            let refused = |entity| {
+                report
+                    .refused
+                    .iter()
+                    .any(|refused| refused.entity == entity)
+            };
+            for Refused { entity, error, .. } in &report.refused {
                 assert!(matches!(error, WorldError::Chunk(_)), "{entity}: {error}");
             }
             for &(entity, n) in &new {

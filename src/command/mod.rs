@@ -9,6 +9,7 @@
 //! A *lane* is the memory of one recorder at a time; lanes are kept in a lock-free
 //! [pool](crate::sync::pool) and serve one recorder after the other.
 
+mod author;
 mod check;
 mod clones;
 mod commands;
@@ -27,8 +28,10 @@ mod recorded_batch;
 mod stripes;
 mod turn;
 
+pub use author::Author;
+pub(crate) use author::{RankNames, Ranks};
 pub use commands::Commands;
-pub use flush::FlushReport;
+pub use flush::{Dropped, FlushReport, Refused};
 pub use parallel_commands::ParallelCommands;
 pub(crate) use precedence::Precedence;
 pub use recorded_batch::RecordedBatch;

@@ -1,5 +1,6 @@
 //! `Plan`: a schedule's processors in order, cut into segments.
 
+use crate::command::RankNames;
 use crate::fragment::FragmentRegistry;
 use crate::processor::Phase;
 use crate::processor::alias::Aliases;
@@ -17,6 +18,8 @@ pub(super) struct Plan {
     pub(super) order: Order,
     pub(super) conflicts: Conflicts,
     pub(super) segments: Vec<Segment>,
+    /// What the processors are called, by their positions, which are the ranks of what they record.
+    pub(super) names: RankNames,
     /// Where each phase's segments begin, and the end of all.
     phases: [usize; Phase::ALL.len() + 1],
     pub(super) aliases: Aliases,
@@ -90,10 +93,17 @@ impl Plan {
             first += vertices.len();
         }
         phases[last_phase + 1..].fill(segments.len());
+        let name = |kind| entry_of(kind).map_or("", |entry| &*entries[entry as usize].name);
+        let names = order
+            .line
+            .iter()
+            .map(|vertex| name(vertex.kind).into())
+            .collect();
         let mut plan = Self {
             order,
             conflicts,
             aliases: Aliases::new(entries),
+            names,
             seen: (0, 0),
             segments,
             phases,

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::command::{Stripes, saturated};
+use crate::command::{Precedence, Stripes, saturated};
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -29,7 +29,7 @@ impl Schedule {
     /// world, at the latest in its first run: what was sent before that is not for them.)
     ///
     /// # Errors
-    /// [`ScheduleError`]. What had run until then stays done. After a processor [failed](ScheduleError::Failed), what
+    /// [`ScheduleError`]. What had run until then stays done: [`broken_off`](Self::broken_off). After a processor [failed](ScheduleError::Failed), what
     /// had been recorded waits for the next flush, and those that run beside it may have run or not. Of several that fail,
     /// the first in order is told; none if one panics.
     ///
@@ -49,9 +49,44 @@ impl Schedule {
         watch: &mut impl Watch,
     ) -> Result<ScheduleReport, ScheduleError> {
         let mut progress = Progress::default();
-        match self.run_phases(world, &mut progress, watch) {
+        let outcome = self.run_phases(world, &mut progress, watch);
+        self.end(outcome, progress)
+    }
+
+    /// What the last run, or [phase](Self::run_phase), had done until an error ended it: who had run, and what its flushes
+    /// did and refused, which the error does not say. `None` if it came to its end, or somebody panicked.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let boar = world.create((1_u32,))?;
+    /// world.destroy(boar)?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("feed", move |mut commands: Commands| commands.set(boar, 2_u32)));
+    /// schedule.add(processor("fail", || -> ProcessorResult { Err("no".into()) }).after(Target::from("feed").flushed()));
+    /// assert!(schedule.run(&mut world).is_err());
+    /// let done = schedule.broken_off().map(|report| report.flush.dead);
+    /// assert_eq!(done, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn broken_off(&self) -> Option<&ScheduleReport> {
+        self.broken_off.as_deref()
+    }
+
+    #[inline]
+    fn end(
+        &mut self,
+        outcome: Outcome,
+        progress: Progress,
+    ) -> Result<ScheduleReport, ScheduleError> {
+        match outcome {
             Ok(()) => Ok(progress.report()),
-            Err(error) => Err(*error),
+            Err(error) => {
+                self.broken_off = Some(Box::new(progress.report()));
+                Err(*error)
+            }
         }
     }
 
@@ -84,10 +119,8 @@ impl Schedule {
         let mut progress = Progress::default();
         let watch = &mut Unwatched;
         let begun = self.begin(world, &mut progress, watch);
-        match begun.and_then(|()| self.go_through(world, phase, &mut progress, watch)) {
-            Ok(()) => Ok(progress.report()),
-            Err(error) => Err(*error),
-        }
+        let outcome = begun.and_then(|()| self.go_through(world, phase, &mut progress, watch));
+        self.end(outcome, progress)
     }
 
     /// The processor whose turn had a version, when its phase ran last: so
@@ -131,10 +164,14 @@ impl Schedule {
         progress: &mut Progress,
         watch: &mut impl Watch,
     ) -> Outcome {
+        self.broken_off = None;
         self.solve_if_new(world)?;
         // Commands and signals come by the ranks of those who left them, which mean nothing in another run: what
         // is left from before comes first.
         flush(world, progress, &mut self.trace);
+        if let Some(plan) = &self.plan {
+            world.set_ranks(&plan.names);
+        }
         // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
         collect_signals(world);
         watch.flushed(world);
@@ -310,6 +347,7 @@ impl Schedule {
                 continue;
             }
             let runner = &mut member.runner;
+            world.ranks.set_alone(plan.order.position_of(processor));
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
             span::processor(&member.name, || {
@@ -350,10 +388,12 @@ impl Schedule {
         }
         self.finish_segment(world, at, true, progress);
         // As after a flush; what it has sent, and what a schedule has that it ran.
+            world.ranks.set_alone(Precedence::OUTSIDE);
         collect_signals(world);
         watch.flushed(world);
         Ok(())
     }
+        world.ranks.set_alone(Precedence::OUTSIDE);
 
     /// What follows the processors of a segment.
     #[inline]

@@ -13,7 +13,7 @@ use crate::processor::plan::Plan;
 use crate::processor::run::Outcome;
 use crate::processor::runner::{by_name, panic_by_name};
 use crate::processor::solver::{GroupOrder, nearest};
-use crate::processor::{Execution, ProcessorBuilder, Roles, ScheduleError, Target};
+use crate::processor::{Execution, ProcessorBuilder, Roles, ScheduleError, ScheduleReport, Target};
 use crate::world::{Seat, World};
 
 /// The processors of a world: in which order they run, and which at the same time.
@@ -94,6 +94,8 @@ pub struct Schedule {
     /// Some processor is to be started, stopped, or passed by.
     restless: bool,
     pub(super) trace: Option<super::trace::Trace>,
+    /// What the last run had done, if it was broken off.
+    pub(super) broken_off: Option<Box<ScheduleReport>>,
 }
 
 impl Schedule {

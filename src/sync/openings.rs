@@ -147,6 +147,13 @@ impl Openings {
         }
     }
 
+    /// No lower than the numbers of those that were opened before. Wait-free.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        // Ordering: Relaxed: who is opened meanwhile may have it or not.
+        self.count.load(Ordering::Relaxed)
+    }
+
     /// One closes, and nothing is left in its thing, neither of it nor of who had it before. Its thing has not gone
     /// back yet.
     #[inline]

@@ -71,6 +71,7 @@ pub use system_error::SystemError;
 pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::{Archetype, HavingLists, WorldMark};
+use crate::command::Ranks;
 use crate::entity::Place;
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::panics::{end_all, first, note, resume_alone};
@@ -195,6 +196,8 @@ pub struct World {
     pub(crate) births: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,
+    /// Whose commands have which ranks.
+    pub(crate) ranks: Ranks,
     /// From so many commands on a flush uses several threads; `None`: see [`forks`](Self::forks).
     pub(crate) forks_from: Option<usize>,
     /// Who is told what comes and goes.
@@ -260,6 +263,7 @@ impl World {
             data_version: 0,
             births: 0,
             flush_rounds: 5,
+            ranks: Ranks::default(),
             forks_from: None,
             watch: Watch::default(),
             names: Names::default(),

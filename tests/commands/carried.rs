@@ -162,7 +162,10 @@ fn shared_values_do_not_wait() {
     });
     let report = world.flush();
     assert_eq!(report.carried, 0);
-    assert!(matches!(report.refused[..], [(of, WorldError::Pending { .. })] if of == entity));
+    let [refused] = &report.refused[..] else {
+        panic!("{report:?}")
+    };
+    assert!(matches!(refused.error, WorldError::Pending { .. }) && refused.entity == entity);
     drop(creator);
     assert_eq!(world.flush().created, 1);
     assert!(!world.has::<u64>(entity).unwrap());

@@ -5,6 +5,7 @@
 #[path = "../support/counted.rs"]
 mod counted;
 
+mod authors;
 mod carried;
 mod churn;
 mod clones;

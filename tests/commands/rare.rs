@@ -339,9 +339,14 @@ fn a_const_shared_value_that_goes_may_come_again_with_another_value_in_one_flush
         .unwrap();
     drop(commands);
     let report = world.flush();
-    let refused: Vec<Entity> = report.refused.iter().map(|(entity, _)| *entity).collect();
+    let refused: Vec<Entity> = report
+        .refused
+        .iter()
+        .map(|refused| refused.entity)
+        .collect();
     assert_eq!(refused, [kept, swapped]);
-    for (_, error) in &report.refused {
+    for refused in &report.refused {
+        let error = &refused.error;
         assert!(matches!(error, WorldError::ConstShared { .. }), "{error}");
     }
     assert_eq!(world.const_shared::<Team>(anew).unwrap(), &Team(2));
@@ -366,7 +371,7 @@ fn what_is_created_lives_though_a_change_that_is_recorded_later_is_refused() {
     drop(commands);
     let report = world.flush();
     assert_eq!((report.created, report.refused.len()), (1, 1));
-    assert_eq!(report.refused[0].0, ant);
+    assert_eq!(report.refused[0].entity, ant);
     assert_eq!(world.const_shared::<Team>(ant).unwrap(), &Team(1));
 }
 

@@ -229,7 +229,9 @@ fn a_switch_that_is_not_there_is_refused_by_the_flush() {
         assert!(matches!(refused, WorldError::NotEnableable { .. }));
         let is_refused = |report: &FlushReport, entities: &[Entity]| {
             let expected = entities.iter().map(|&entity| (entity, refused.clone()));
-            assert_eq!(report.refused, expected.collect::<Vec<_>>());
+            let found = report.refused.iter();
+            let found = found.map(|refused| (refused.entity, refused.error.clone()));
+            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
         };
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -280,7 +282,11 @@ fn a_switch_that_is_not_there_is_refused_by_the_flush() {
         }
         drop(commands);
         let report = pool.install(|| world.flush());
-        let mut entities: Vec<Entity> = report.refused.iter().map(|refused| refused.0).collect();
+        let mut entities: Vec<Entity> = report
+            .refused
+            .iter()
+            .map(|refused| refused.entity)
+            .collect();
         entities.sort_unstable();
         let mut expected = rest.to_vec();
         expected.sort_unstable();

@@ -90,7 +90,9 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn of(report: &FlushReport) -> Self {
         let refused = report.refused.iter();
-        let mut refused: Vec<_> = refused.map(|(e, why)| (*e, Refusal::of(why))).collect();
+        let mut refused: Vec<_> = refused
+            .map(|refused| (refused.entity, Refusal::of(&refused.error)))
+            .collect();
         refused.sort_unstable_by_key(|&(entity, refusal)| (entity, refusal as u8));
         Self {
             commands: report.commands,

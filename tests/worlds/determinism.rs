@@ -192,11 +192,14 @@ impl Scene {
             let options = SnapshotOptions::new().skip_not_plain();
             self.world.state_hash_with(&options).unwrap()
         });
-        let refused = report.refused.iter().map(|(entity, error)| {
-            let why = format!("{error:?}");
+        let refused = report.refused.iter().map(|refused| {
+            let why = format!("{:?}", refused.error);
             let kind = why.split(['(', ' ', '{']).next().unwrap_or_default();
-            (self.known.get(entity).copied(), kind.to_owned())
+            let whose = self.known.get(&refused.entity).copied();
+            (whose, format!("{kind}, {}", refused.by))
         });
+        let dead = report.first_dead.iter();
+        let dead = dead.map(|dead| (self.known.get(&dead.entity).copied(), dead.by.to_string()));
         Picture {
             refused: refused.collect(),
             report: format!(
@@ -209,6 +212,7 @@ impl Scene {
                     report.updated,
                     report.closures,
                     report.dead,
+                    dead.collect::<Vec<_>>(),
                     report.rounds,
                 )
             ),

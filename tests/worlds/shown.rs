@@ -214,8 +214,11 @@ fn reports_are_shown_as_lines() {
     );
     assert_eq!(lines[1], "1 for the dead, 7 refused, 0 for the next flush");
     let refused = format!("entity {}: its u32 is const shared", ants[0]);
-    assert!(lines[2].starts_with(&refused), "{text}");
-    assert_eq!((lines.len(), lines[7]), (8, "and 2 more"));
+    let died = format!("entity {dead} had died: recorded outside of a run");
+    assert_eq!(lines[2], died);
+    assert!(lines[3].starts_with(&refused), "{text}");
+    assert!(lines[3].ends_with("; recorded outside of a run"), "{text}");
+    assert_eq!((lines.len(), lines[8]), (9, "and 2 more"));
     world.commands().clone_entity(dead).unwrap();
     let text = world.flush().to_string();
     // Who was refused, and because of whom.

@@ -6,6 +6,8 @@
 //! were met.
 
 use crate::command::Commands;
+use crate::command::author::Author;
+use crate::command::flush::Refused;
 use crate::command::flush::ops::{ChangeOp, FlushOp};
 use crate::command::queue::Queue;
 use crate::entity::Entity;
@@ -15,7 +17,7 @@ use crate::world::WorldError;
 
 /// Commands that wait for their entities, in order.
 #[derive(Debug, Default)]
-pub(super) struct Carried(Vec<(Entity, Step)>);
+pub(super) struct Carried(Vec<(Entity, Step, Author)>);
 
 /// What is to be done with an entity.
 #[derive(Debug)]
@@ -88,11 +90,12 @@ impl Carried {
         op: &FlushOp<'_>,
         row: u32,
         entity: Entity,
+        by: &Author,
     ) -> bool {
         // SAFETY: the caller's.
         let step = unsafe { Step::of(registry, op, row) };
         let waits = step.is_some();
-        self.0.extend(step.map(|step| (entity, step)));
+        self.0.extend(step.map(|step| (entity, step, by.clone())));
         waits
     }
 
@@ -103,18 +106,14 @@ impl Carried {
 
     /// Leaves them to the next flush; what of them is refused.
     #[cold]
-    pub(super) fn record(
-        self,
-        queue: &Queue,
-        panicked: &mut Panicked,
-    ) -> Vec<(Entity, WorldError)> {
+    pub(super) fn record(self, queue: &Queue, panicked: &mut Panicked) -> Vec<Refused> {
         let mut refused = Vec::new();
         let mut recorder = queue.open_early();
-        for (entity, step) in self.0 {
+        for (entity, step, by) in self.0 {
             // A bundle that is refused is dropped.
             note(panicked, || {
                 if let Err(error) = step.record(&mut recorder, entity) {
-                    refused.push((entity, error));
+                    refused.push(Refused { entity, error, by });
                 }
             });
         }

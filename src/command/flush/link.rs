@@ -5,6 +5,7 @@ use core::iter::successors;
 use core::ops::Range;
 
 use crate::archetype::{Chunk, ChunkList, Draft};
+use crate::command::author::Author;
 use crate::command::flush::join::{Joining, LITTLE, Rows};
 use crate::command::flush::{Flush, FlushReport};
 use crate::command::lane::end::give_back;
@@ -63,6 +64,7 @@ impl Flush<'_> {
         let lane = &mut *self.lanes[lane];
         let mut left = core::mem::take(&mut lane.left);
         let privates = left.as_mut_slice();
+        let refused = self.report.refused.len();
         for part in lane.segments[segment].parts.clone() {
             let part = lane.parts[part as usize].clone();
             let linking = Linking {
@@ -85,6 +87,13 @@ impl Flush<'_> {
             }
         }
         lane.left = left;
+        if self.report.refused.len() > refused {
+            let precedence = lane.segments[segment].precedence;
+            let by = world.ranks.author(precedence, self.began);
+            for entry in &mut self.report.refused[refused..] {
+                entry.by = by.clone();
+            }
+        }
     }
 
     /// Takes over what the chunks of archetypes begin with which one recorder's commands are the first to need: what was
@@ -381,7 +390,7 @@ impl Linking<'_> {
             // SAFETY: a row of the chunk.
             let entity = unsafe { *there.chunk.handles().add(row as usize) };
             let error = why.map_or(WorldError::Interrupted, |error| error.for_another(entity));
-            self.report.refused.push((entity, error));
+            self.report.refuse(entity, error, Author::default());
         }
         let more = end_rows(self.world, self.draft(), &there.chunk, rows);
         *self.panicked = first(self.panicked.take(), more);

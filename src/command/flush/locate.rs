@@ -215,7 +215,13 @@ fn lost(ops: &Ops<'_>, parts: &[Spotted<'_>]) -> Vec<Lost> {
     let lost = parts.iter().flat_map(|part| {
         let commands = part.part.log.commands().zip(part.items(ops));
         let lost = commands.filter(|(_, (chunk, _))| *chunk == NOWHERE.chunk);
-        lost.map(|((entity, _), (_, item))| (item.op, item.at, entity))
+        let piece = part.part.piece;
+        lost.map(move |((entity, _), (_, item))| Lost {
+            op: item.op,
+            at: item.at,
+            entity,
+            piece,
+        })
     });
     lost.collect()
 }

@@ -24,6 +24,7 @@
 
 mod alike;
 mod apply;
+mod blame;
 mod carried;
 mod few;
 mod half;
@@ -46,7 +47,7 @@ mod told;
 use core::ops::Range;
 use std::sync::Arc;
 
-pub use report::FlushReport;
+pub use report::{Dropped, FlushReport, Refused};
 use smallvec::SmallVec;
 
 use crate::command::lane::{Called, Lane};
@@ -132,8 +133,16 @@ impl Batch {
     }
 }
 
-/// A command whose entity does not lie in the world: what it does, the row of its values, for whom it is.
-type Lost = (u32, u32, Entity);
+/// A command whose entity does not lie in the world.
+#[derive(Debug)]
+struct Lost {
+    /// What it does, and the row of its values.
+    op: u32,
+    at: u32,
+    entity: Entity,
+    /// Which of the batch's pieces it is of.
+    piece: u32,
+}
 
 /// Neighbouring commands, as the flush looks at them.
 struct Part<'l> {
@@ -141,17 +150,20 @@ struct Part<'l> {
     /// The common number of the lane's first op.
     first_op: u32,
     payloads: usize,
+    /// Which of the batch's pieces it is of.
+    piece: u32,
 }
 
 impl<'l> Part<'l> {
     fn all(lanes: &[&'l Lane], ops: &Ops<'_>, pieces: &[Piece]) -> Vec<Self> {
-        let parts = pieces.iter().flat_map(|piece| {
+        let parts = pieces.iter().zip(0..).flat_map(|(piece, number)| {
             let lane = lanes[piece.lane];
             let parts = lane.log.parts(piece.commands.clone());
-            parts.map(|log| Part {
+            parts.map(move |log| Part {
                 log,
                 first_op: ops.first_of[piece.lane],
                 payloads: lane.payloads.len(),
+                piece: number,
             })
         });
         parts.collect()
@@ -167,7 +179,7 @@ impl<'l> Part<'l> {
         self.first_op + word.op()
     }
 
-    /// Its commands: what is done, in which row of the payload the values are, for whom.
+    /// Its commands.
     fn commands(&self, ops: &Ops<'_>) -> impl Iterator<Item = Lost> {
         let payload_of = &ops.payload_of[self.first_op as usize..];
         let mut rows = self.rows();
@@ -175,7 +187,12 @@ impl<'l> Part<'l> {
             let at = &mut rows.as_mut_slice()[payload_of[word.op() as usize] as usize];
             let row = *at;
             *at += 1;
-            (self.op(word), row, entity)
+            Lost {
+                op: self.op(word),
+                at: row,
+                entity,
+                piece: self.piece,
+            }
         })
     }
 }
@@ -189,6 +206,8 @@ struct Flush<'q> {
     panicked: Panicked,
     /// Commands of a batch, at most.
     most: usize,
+    /// Who was opened since it began has no lower number.
+    began: u64,
 }
 
 impl World {
@@ -235,6 +254,12 @@ impl World {
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
+        // What a flush finds that a closure makes was mostly recorded while the one round it was at work.
+        let is_inner = queue.nesting.seen().0 > 0;
+        let began = match is_inner {
+            true => 0,
+            false => queue.recorders.next_number(),
+        };
         let mut flush = Flush {
             queue: &queue,
             lanes: Taken::new(),
@@ -242,6 +267,7 @@ impl World {
             report: FlushReport::default(),
             panicked: None,
             most,
+            began,
         };
         flush.run(self);
         if flush.panicked.is_some() {
@@ -364,7 +390,7 @@ impl Flush<'_> {
                 continue;
             }
             // A closure is a part of its own.
-            for part in data[piece.lane].log.parts(piece.commands) {
+            for part in data[piece.lane].log.parts(piece.commands.clone()) {
                 let op = ops.first_of[piece.lane] + part.words[0].op();
                 let FlushOp::Call { payload, call } = ops.all[op as usize] else {
                     let commands = part.range();
@@ -394,8 +420,14 @@ impl Flush<'_> {
                 match outcome {
                     Called::Closure => self.report.closures += 1,
                     Called::Created => self.report.created += 1,
-                    Called::Dead => self.report.dead += 1,
-                    Called::Refused(entity, error) => self.report.refused.push((entity, error)),
+                    Called::Dead(entity) => {
+                        let by = self.author(world, data, &piece);
+                        self.report.drop_for_dead(entity, || by);
+                    }
+                    Called::Refused(entity, error) => {
+                        let by = self.author(world, data, &piece);
+                        self.report.refuse(entity, error, by);
+                    }
                 }
                 if !Arc::ptr_eq(&world.seat, &seat) {
                     // What follows names fragments and shared values of the world that was here.
@@ -452,11 +484,13 @@ impl Flush<'_> {
             let works = works(world, ops, &located, memory);
             (works, located.lost, Cost::High)
         };
-        for (op, at, entity) in lost {
+        for lost in lost {
+            let piece = &batch.pieces[lost.piece as usize];
+            let precedence = lanes[piece.lane].segments[piece.segment].precedence;
             // SAFETY: payloads are sealed when a flush begins, and of a command that is lost nothing else is moved.
-            unsafe { self.lose(world, &ops.all[op as usize], at, entity) };
+            unsafe { self.lose(world, &ops.all[lost.op as usize], &lost, precedence) };
         }
-        batch.clear();
+        let refused = self.report.refused.len();
         let half = Half;
         let plan = self.plan(world, &mut works, &memory.rows);
         let panicked = told::tell_going(world, &works, &plan, &memory.rows);
@@ -495,31 +529,39 @@ impl Flush<'_> {
         self.panicked = first(self.panicked.take(), panicked);
         settle::settle(world, works);
         half.done();
+        if self.report.refused.len() > refused {
+            self.blame(world, lanes, &batch.pieces, refused);
+        }
+        batch.clear();
         let panicked = world.tell_gathered();
         self.panicked = first(self.panicked.take(), panicked);
     }
 
-    /// A command whose entity does not lie in the world; its values are in row `at` of its payload.
+    /// A command whose entity does not lie in the world.
     ///
     /// # Safety
     /// The payload is sealed, and nobody else moves the row's values out.
-    unsafe fn lose(&mut self, world: &World, op: &FlushOp<'_>, at: u32, entity: Entity) {
+    unsafe fn lose(&mut self, world: &World, op: &FlushOp<'_>, lost: &Lost, by: Precedence) {
+        let &Lost { at, entity, .. } = lost;
+        let began = self.began;
+        let by = || world.ranks.author(by, began);
         // Asked now: a command before may have released it.
         match (op, world.refuse(entity)) {
             (FlushOp::Destroy, WorldError::NotBuilt { .. }) => match world.release(entity) {
                 Ok(()) => self.report.destroyed += 1,
-                Err(error) => self.report.refused.push((entity, error)),
+                Err(error) => self.report.refuse(entity, error, by()),
             },
             (_, WorldError::Entity(error)) if error.fault == EntityFault::Destroyed => {
-                self.report.dead += 1;
+                self.report.drop_for_dead(entity, by);
             }
             (_, error) => {
                 let registry = world.registry();
+                let by = by();
                 let waits = matches!(error, WorldError::Pending { .. })
                     // SAFETY: the caller's.
-                    && unsafe { self.carried.take(registry, op, at, entity) };
+                    && unsafe { self.carried.take(registry, op, at, entity, &by) };
                 if !waits {
-                    self.report.refused.push((entity, error));
+                    self.report.refuse(entity, error, by);
                 }
             }
         }

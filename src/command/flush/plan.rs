@@ -8,6 +8,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::archetype::{Change, Column, Edge, EnabledBits, Refitting, Row, SharedId};
+use crate::command::author::Author;
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
@@ -324,9 +325,8 @@ impl Flush<'_> {
             // SAFETY: a row that has a handle. (Not all of the chunk have one: some are taken for entities
             // that are still to come.)
             let entity = unsafe { *chunk.handles().add(row as usize) };
-            self.report
-                .refused
-                .push((entity, error.for_another(entity)));
+            let error = error.for_another(entity);
+            self.report.refuse(entity, error, Author::default());
         }
     }
 }

@@ -2,11 +2,37 @@
 
 use core::fmt;
 
+use crate::command::author::Author;
 use crate::command::nesting::DEEPEST;
 use crate::entity::Entity;
 use crate::first_few::{FirstFew, SHOWN};
 use crate::panics::tell;
 use crate::world::WorldError;
+
+/// What a flush could not do for an entity: one of [`FlushReport::refused`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refused {
+    /// The entity.
+    pub entity: Entity,
+    /// Why.
+    pub error: WorldError,
+    /// Who recorded it.
+    pub by: Author,
+}
+
+/// A command for an entity that had died before: one of [`FlushReport::first_dead`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dropped {
+    /// The entity.
+    pub entity: Entity,
+    /// Who recorded it.
+    pub by: Author,
+}
+
+/// So many commands for dead entities are named in a report.
+const NAMED: usize = 8;
 
 /// What a [flush](crate::world::World::flush) did.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -28,11 +54,13 @@ pub struct FlushReport {
     /// Commands for entities that had died before: dropped. Not those that follow a `destroy` of the same flush with no
     /// closure between: it says itself what becomes of them.
     pub dead: usize,
+    /// The first eight of these, in order: for whom, and by whom.
+    pub first_dead: Vec<Dropped>,
     /// What could not be done, and why: the entities are as they were, and what was created for them is
     /// dropped. Those that could not be created are dead; if a change that was recorded later is what was refused, they
     /// live as they were created. Only a switch that is not there ([`WorldError::NotEnableable`]: the entity has the
     /// fragment, in a composition that is older than its switch) is refused alone, and all else done.
-    pub refused: Vec<(Entity, WorldError)>,
+    pub refused: Vec<Refused>,
     /// Commands for entities whose creation this flush has not seen, because the recorder that created
     /// them is open, or was closed just now: they wait for the next flush, where they come before all
     /// that was recorded since: so this one looks no further. Not those with shared values or those of chunks: these are
@@ -73,6 +101,19 @@ impl FlushReport {
         }
     }
 
+    /// Something is refused. Who recorded it is [found](super::blame) when all of the batch is done, if it is not said.
+    pub(super) fn refuse(&mut self, entity: Entity, error: WorldError, by: Author) {
+        self.refused.push(Refused { entity, error, by });
+    }
+
+    /// A command is dropped: its entity is dead.
+    pub(super) fn drop_for_dead(&mut self, entity: Entity, by: impl FnOnce() -> Author) {
+        self.dead += 1;
+        if self.first_dead.len() < NAMED {
+            self.first_dead.push(Dropped { entity, by: by() });
+        }
+    }
+
     /// Adds what another flush has done.
     pub(crate) fn add(&mut self, other: Self) {
         self.commands += other.commands;
@@ -82,6 +123,9 @@ impl FlushReport {
         self.updated += other.updated;
         self.closures += other.closures;
         self.dead += other.dead;
+        let free = NAMED - self.first_dead.len().min(NAMED);
+        self.first_dead
+            .extend(other.first_dead.into_iter().take(free));
         self.refused.extend(other.refused);
         self.carried = other.carried;
         self.by_chance += other.by_chance;
@@ -101,13 +145,14 @@ impl FlushReport {
 
     #[cold]
     fn tell_of_first(&self, of_whom: &str) {
-        let (entity, error) = &self.refused[0];
+        let Refused { entity, error, by } = &self.refused[0];
         tell(|| {
             tracing::warn!(
                 refused = self.refused.len(),
                 dead = self.dead,
                 first = %error,
                 %entity,
+                recorded = %by,
                 "a flush has refused commands{of_whom}"
             );
         });
@@ -156,7 +201,8 @@ impl fmt::Debug for FlushReport {
     }
 }
 
-/// A line of what was done; then, if there is such, one of what was not, one for each of the first that were refused, and
+/// A line of what was done; then, if there is such, one of what was not, one for each of the first that were for the dead or
+/// were refused, with who recorded it, and
 /// one of what else is to be known.
 impl fmt::Display for FlushReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -184,12 +230,19 @@ impl fmt::Display for FlushReport {
                 }
             )?;
         }
-        for (entity, error) in self.refused.iter().take(SHOWN) {
+        for Dropped { entity, by } in self.first_dead.iter().take(SHOWN) {
+            write!(f, "\nentity {entity} had died: recorded {by}")?;
+        }
+        if self.dead > SHOWN {
+            write!(f, "\nand {} more for the dead", self.dead - SHOWN)?;
+        }
+        for Refused { entity, error, by } in self.refused.iter().take(SHOWN) {
             // An error may name another entity, or none.
             match error.entity() {
                 Some(named) if named == *entity => write!(f, "\n{error}")?,
                 _ => write!(f, "\nentity {entity}: {error}")?,
             }
+            write!(f, "; recorded {by}")?;
         }
         if self.refused.len() > SHOWN {
             write!(f, "\nand {} more", self.refused.len() - SHOWN)?;

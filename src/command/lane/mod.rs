@@ -81,7 +81,7 @@ pub(in crate::command) enum Called {
     /// An entity was created.
     Created,
     /// The entity that it was for had died before.
-    Dead,
+    Dead(Entity),
     /// What it was to do for an entity was refused.
     Refused(Entity, WorldError),
 }

@@ -119,7 +119,7 @@ pub(super) fn alike(
     let mut lost = Vec::new();
     if marked.iter().any(|share| share.has_lost) {
         let commands = parts.iter().flat_map(|part| part.commands(ops));
-        lost.extend(commands.filter(|&(_, _, entity)| rows.find(entity) == NONE));
+        lost.extend(commands.filter(|lost| rows.find(lost.entity) == NONE));
     }
     let writer = Writer {
         shares: marked,

@@ -11,6 +11,7 @@ mod single;
 use smallvec::SmallVec;
 
 use crate::archetype::Row;
+use crate::command::author::Author;
 use crate::command::flush::apply::{Holes, end, fill_holes};
 use crate::command::flush::half::Half;
 use crate::command::flush::told::Told;
@@ -119,7 +120,11 @@ impl Flush<'_> {
         if in_chunks(&singles.all).any(may_go) {
             return false;
         }
-        self.report.dead += singles.dead;
+        for &(entity, piece) in &singles.dead {
+            let by = self.author(world, lanes, &pieces[piece as usize]);
+            self.report.drop_for_dead(entity, || by);
+        }
+        let refused = self.report.refused.len();
         let Singles {
             all, kinds, values, ..
         } = singles;
@@ -133,6 +138,9 @@ impl Flush<'_> {
         self.move_few(world, values, all);
         self.close_few(world, all);
         half.done();
+        if self.report.refused.len() > refused {
+            self.blame(world, lanes, pieces, refused);
+        }
         if is_watched {
             let panicked = world.tell_gathered();
             self.panicked = first(self.panicked.take(), panicked);
@@ -237,9 +245,8 @@ impl Flush<'_> {
             // SAFETY: a row that has a handle. (Not all of the chunk have one: some are taken for entities
             // that are still to come.)
             let entity = unsafe { *chunk.handles().add(single.row as usize) };
-            self.report
-                .refused
-                .push((entity, error.for_another(entity)));
+            let error = error.for_another(entity);
+            self.report.refuse(entity, error, Author::default());
         }
     }
 

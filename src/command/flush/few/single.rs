@@ -90,8 +90,8 @@ pub(super) struct Singles<'l> {
     pub(super) all: SmallVec<[Single; 16]>,
     pub(super) kinds: Kinds<'l>,
     pub(super) values: Values<'l>,
-    /// Commands for entities that are dead.
-    pub(super) dead: usize,
+    /// Commands for entities that are dead: for whom, and of which piece.
+    pub(super) dead: SmallVec<[(Entity, u32); 2]>,
 }
 
 /// Where the values of commands are found.
@@ -112,14 +112,14 @@ impl<'l> Singles<'l> {
                 lanes,
                 earlier: SmallVec::new(),
             },
-            dead: 0,
+            dead: SmallVec::new(),
         }
     }
 
     /// Brings the commands to their entities; `None` if they are for the general way.
     pub(super) fn collect(&mut self, world: &World, pieces: &[Piece]) -> Option<()> {
-        for piece in pieces {
-            self.collect_piece(world, piece)?;
+        for (piece, number) in pieces.iter().zip(0..) {
+            self.collect_piece(world, piece, number)?;
         }
         if !self.all.is_sorted_by_key(Single::place) {
             // Those of one entity stay in their order.
@@ -137,7 +137,7 @@ impl<'l> Singles<'l> {
         Some(())
     }
 
-    fn collect_piece(&mut self, world: &World, piece: &Piece) -> Option<()> {
+    fn collect_piece(&mut self, world: &World, piece: &Piece, number: u32) -> Option<()> {
         let finder = world.finder();
         let lane = &self.values.lanes[piece.lane];
         for part in lane.log.parts(piece.commands.clone()) {
@@ -157,7 +157,7 @@ impl<'l> Singles<'l> {
                     rows.skip(payload, 1);
                 }
                 let Some((archetype, Row { chunk, row })) = finder.find(entity) else {
-                    is_dead(world, entity).then(|| self.dead += 1)?;
+                    is_dead(world, entity).then(|| self.dead.push((entity, number)))?;
                     continue;
                 };
                 self.all.push(Single {

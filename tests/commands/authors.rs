@@ -1,0 +1,192 @@
+//! What was refused, and what was for the dead, says who recorded it: by few commands and many, for any number of threads.
+
+use megachunk::prelude::*;
+use megachunk::processor::ScheduleReport;
+use rayon::ThreadPoolBuilder;
+
+#[derive(Debug, PartialEq, Eq, Hash, Clone)]
+struct Team(u32);
+
+fn by(name: &str) -> Author {
+    Author::Processor(name.into())
+}
+
+/// A schedule of two that record for the same entities, and what is refused of it.
+fn refusals(count: u32, threads: usize) -> Vec<(Entity, Author)> {
+    let mut world = World::new();
+    world.set_flush_threads_from((count > 100).then_some(1));
+    let all: Vec<Entity> = (0..count)
+        .map(|n| world.create((n, ()).const_shared(Team(0))).unwrap())
+        .collect();
+    let mut schedule = Schedule::new();
+    let each = all.clone();
+    schedule.add(processor(
+        "recruit",
+        move |mut commands: Commands<'_>| -> ProcessorResult {
+            for &ant in each.iter().rev() {
+                commands.add(ant, (1_u8,).const_shared(Team(1)))?;
+            }
+            Ok(())
+        },
+    ));
+    let each = all.clone();
+    schedule.add(
+        processor(
+            "number",
+            move |mut commands: Commands<'_>| -> ProcessorResult {
+                for &ant in each.iter().step_by(2) {
+                    commands.set(ant, 7_u32)?;
+                }
+                Ok(())
+            },
+        )
+        .after("recruit"),
+    );
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let report = pool.unwrap().install(|| schedule.run(&mut world)).unwrap();
+    world.check().unwrap();
+    let refused = report.flush.refused.into_iter();
+    let refused: Vec<_> = refused
+        .map(|refused| (refused.entity, refused.by))
+        .collect();
+    assert_eq!(refused.len(), all.len());
+    for (entity, author) in &refused {
+        let at = all.iter().position(|ant| ant == entity).unwrap();
+        let both = Author::Several([by("recruit"), by("number")].into());
+        let expected = if at % 2 == 0 { both } else { by("recruit") };
+        assert_eq!(author, &expected);
+    }
+    refused
+}
+
+#[test]
+fn all_whose_commands_became_a_change_are_the_authors_of_what_is_refused() {
+    for count in [3, 300, 5_000] {
+        let alone = refusals(count, 1);
+        assert_eq!(alone, refusals(count, 4), "{count}");
+    }
+}
+
+#[test]
+fn the_first_for_the_dead_say_by_whom_and_the_same_few_or_many() {
+    for count in [4_usize, 2_000] {
+        for threads in [1, 4] {
+            let mut world = World::new();
+            world.set_flush_threads_from((count > 100).then_some(1));
+            let all: Vec<Entity> = (0..count)
+                .map(|_| world.create((0_u32,)).unwrap())
+                .collect();
+            let gone = all.clone();
+            let [late, early] = ["late", "early"].map(|name| {
+                let gone = gone.clone();
+                let record = move |mut commands: Commands<'_>| -> ProcessorResult {
+                    for &ant in &gone {
+                        commands.set(ant, 1_u32)?;
+                    }
+                    Ok(())
+                };
+                processor(name, record)
+            });
+            let mut schedule = Schedule::new();
+            schedule.add(late.after("early"));
+            schedule.add(early);
+            for &ant in &all[..all.len() - 1] {
+                world.destroy(ant).unwrap();
+            }
+            world.commands().destroy(all[0]);
+            let pool = ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            let report = pool.install(|| schedule.run(&mut world)).unwrap().flush;
+            assert_eq!(report.dead, 2 * (count - 1) + 1);
+            let named: Vec<_> = report.first_dead.iter().collect();
+            assert_eq!(named.len(), report.dead.min(8));
+            assert_eq!((named[0].entity, &named[0].by), (all[0], &Author::Outside));
+            assert!(named[1..4].iter().all(|dead| dead.by == by("early")));
+            assert_eq!(named[4].by, by(if count == 4 { "late" } else { "early" }));
+            let text = report.to_string();
+            assert!(text.contains("recorded outside of a run"), "{text}");
+            assert!(text.contains("recorded by processor `early`"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_closures_and_exclusive_processors_record_has_an_author_too() {
+    let mut world = World::new();
+    let ant = world.create((0_u32,)).unwrap();
+    world.destroy(ant).unwrap();
+    let mut schedule = Schedule::new();
+    schedule.add(exclusive_processor("alone", move |world: &mut World| {
+        world.commands().destroy(ant);
+        world
+            .commands()
+            .defer(move |world: &mut World| world.commands().destroy(ant));
+    }));
+    let report = schedule.run(&mut world).unwrap().flush;
+    let authors: Vec<_> = report.first_dead.iter().map(|dead| &dead.by).collect();
+    assert_eq!(authors, [&by("alone"), &Author::Flush]);
+    // Who comes after it is nobody's.
+    world.commands().destroy(ant);
+    assert_eq!(world.flush().first_dead[0].by, Author::Outside);
+}
+
+#[test]
+fn what_is_left_by_one_schedule_is_not_said_to_be_anothers() {
+    let mut world = World::new();
+    let ant = world.create((0_u32,)).unwrap();
+    world.destroy(ant).unwrap();
+    let record = |name: &str| {
+        processor(name, move |mut commands: Commands<'_>| {
+            commands.destroy(ant);
+            commands.defer(move |world: &mut World| world.commands().destroy(ant));
+        })
+    };
+    let (mut first, mut second) = (Schedule::new(), Schedule::new());
+    first.add(record("first"));
+    second.add(processor("nobody", || {}));
+    second.add(record("second").after("nobody"));
+    world.set_flush_rounds(1);
+    let authors = |report: &ScheduleReport| -> Vec<Author> {
+        report
+            .flush
+            .first_dead
+            .iter()
+            .map(|dead| dead.by.clone())
+            .collect()
+    };
+    let report = first.run(&mut world).unwrap();
+    assert!(report.flush.unfinished);
+    assert_eq!(authors(&report), [by("first")]);
+    // What the closure of the first has left comes first, and then what is its own.
+    let report = second.run(&mut world).unwrap();
+    assert_eq!(authors(&report)[1..], [by("second")]);
+    assert_ne!(authors(&report)[0], by("second"));
+    assert_ne!(authors(&report)[0], by("nobody"));
+}
+
+#[test]
+fn an_error_of_a_run_leaves_what_its_flushes_refused() {
+    let mut world = World::new();
+    let ant = world.create((1_u32,).const_shared(Team(0))).unwrap();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("recruit", move |mut commands: Commands<'_>| {
+        commands.add(ant, ().const_shared(Team(1)))
+    }));
+    schedule.add(
+        processor("fail", || -> ProcessorResult { Err("no".into()) })
+            .after(Target::from("recruit").flushed()),
+    );
+    assert!(schedule.broken_off().is_none());
+    schedule.run(&mut world).unwrap_err();
+    let report = &schedule.broken_off().unwrap().flush;
+    assert_eq!(
+        (report.refused.len(), &report.refused[0].by),
+        (1, &by("recruit"))
+    );
+    // The next run that comes to its end was not broken off.
+    schedule.remove(&mut world, "fail").unwrap();
+    schedule.run(&mut world).unwrap();
+    assert!(schedule.broken_off().is_none());
+}

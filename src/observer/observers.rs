@@ -309,13 +309,15 @@ impl World {
         self.observe_registered::<F>(register, observed, Some(life), run)
     }
 
-    /// What is wrong with an observer before it is there.
+    /// What an observer is told of, or what is wrong with it, before it is there.
     pub(crate) fn check_observed<F: CompositionFilter>(
         &self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
-    ) -> Result<(), QueryError> {
-        let (fragment, requirements) = required::<F>(self.registry(), register)?;
-        check(self.registry(), fragment, &requirements)
+    ) -> Result<Requirements, QueryError> {
+        let (fragment, mut requirements) = required::<F>(self.registry(), register)?;
+        check(self.registry(), fragment, &requirements)?;
+        requirements.in_any_state(fragment);
+        Ok(requirements)
     }
 
     /// Observes a type in a [role](FragmentRole), as [`observe`](Self::observe) does a fragment: entities come and go

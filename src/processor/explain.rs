@@ -2,13 +2,10 @@
 
 use core::fmt;
 
-use crate::archetype::Archetype;
 use crate::entity::Entity;
-use crate::fragment::FragmentKind;
-use crate::processor::needs::sees;
 use crate::processor::solver::why;
 use crate::processor::{Schedule, ScheduleError};
-use crate::query::Requirements;
+use crate::query::{Mismatch, composition, write_all};
 use crate::world::{World, WorldError};
 
 /// Whether, and why not, the queries of a processor see an entity's composition: from [`Schedule::explain_match`].
@@ -21,39 +18,8 @@ pub struct MatchExplanation {
     pub composition: Vec<String>,
     /// For each query what is against it; empty if it sees the entity.
     pub queries: Vec<Vec<Mismatch>>,
-}
-
-/// Why a query does not see a composition.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Mismatch {
-    /// It must be there, and is not.
-    Lacks(String),
-    /// It must not be there, and is.
-    Excludes(String),
-    /// One of these must be there, and none is.
-    LacksAll(Vec<String>),
-    /// It is to be switched off and on, and cannot be.
-    NotEnableable(String),
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lacks(name) => write!(f, "asks for {name}, which is not there"),
-            Self::Excludes(name) => write!(f, "excludes {name}, which is there"),
-            Self::LacksAll(names) => {
-                write!(
-                    f,
-                    "asks for one of {}, none of which is there",
-                    names.join(", ")
-                )
-            }
-            Self::NotEnableable(name) => {
-                write!(f, "switches {name}, which cannot be switched off there")
-            }
-        }
-    }
+    /// The types of the queries, in the same order: `(what it lends, its filter)`; of an observer the filter.
+    pub types: Vec<&'static str>,
 }
 
 impl fmt::Display for MatchExplanation {
@@ -63,15 +29,9 @@ impl fmt::Display for MatchExplanation {
         if self.queries.is_empty() {
             write!(f, " it has no queries")?;
         }
-        for (number, mismatches) in self.queries.iter().enumerate() {
-            write!(f, "\n  query {number}: ")?;
-            if mismatches.is_empty() {
-                write!(f, "sees it")?;
-            }
-            for (at, mismatch) in mismatches.iter().enumerate() {
-                let comma = if at > 0 { "; " } else { "" };
-                write!(f, "{comma}{mismatch}")?;
-            }
+        for (query, mismatches) in self.types.iter().zip(&self.queries) {
+            write!(f, "\n  {query}: ")?;
+            write_all(f, mismatches, "sees it")?;
         }
         Ok(())
     }
@@ -131,8 +91,10 @@ impl fmt::Display for Overlap {
 }
 
 impl Schedule {
-    /// Why the queries of a processor see or do not see an entity. (Chunk filters and switches of
-    /// single entities are not looked at.) The schedule must have been [solved](Self::solve) for this world; archetypes
+    /// Why the queries of a processor see or do not see an entity; of an
+    /// [observer](super::observing_processor), whether it would be told of it. (Chunk filters are not looked at. Of a query
+    /// that looks for [changes](crate::query::Changed) that is [said](Mismatch::IfChanged) in any case: whether there are some
+    /// it finds when it runs.) The schedule must have been [solved](Self::solve) for this world; archetypes
     /// may have come since.
     ///
     /// ```
@@ -165,32 +127,21 @@ impl Schedule {
         if !self.is_of(world)? {
             return Err(ScheduleError::NotSolved);
         }
-        let (archetype, _) =
-            world
-                .find(entity)
-                .map_err(|error: WorldError| ScheduleError::World {
-                    processor: processor.into(),
-                    error,
-                })?;
-        let archetype = &world.archetypes[archetype as usize];
+        let refused = |error: WorldError| ScheduleError::World {
+            processor: processor.into(),
+            error,
+        };
+        let (archetype, _) = world.find(entity).map_err(refused)?;
         let Some(needs) = &self.entries[at].needs else {
             return Err(ScheduleError::NotSolved);
         };
-        // A type may be there in one role and be asked for in another.
-        let name = |id| match world.registry().get(id) {
-            None => String::new(),
-            Some(info) => match info.kind() {
-                FragmentKind::Fragment | FragmentKind::Tag => info.name().to_owned(),
-                role => format!("{} ({role})", info.name()),
-            },
-        };
+        let queries = needs.queries.iter().chain(&needs.observes);
+        let queries = queries.map(|query| query.explain(world, entity));
         Ok(MatchExplanation {
             processor: processor.into(),
-            composition: archetype.ids.iter().map(|&id| name(id)).collect(),
-            queries: (needs.queries)
-                .iter()
-                .map(|query| mismatches(query, archetype, &name))
-                .collect(),
+            composition: composition(world, &world.archetypes[archetype as usize]),
+            queries: queries.collect::<Result<_, _>>().map_err(refused)?,
+            types: needs.types.clone(),
         })
     }
 
@@ -258,38 +209,4 @@ impl Schedule {
             both: both.collect(),
         })
     }
-}
-
-fn mismatches(
-    query: &Requirements,
-    archetype: &Archetype,
-    name: &dyn Fn(crate::fragment::FragmentId) -> String,
-) -> Vec<Mismatch> {
-    if sees(query, archetype) {
-        return Vec::new();
-    }
-    let switched = query.switches().iter();
-    let lacks = (query.required().iter())
-        .chain(switched.filter(|&id| !query.required().contains(id)))
-        .filter(|&id| !archetype.set.contains(id));
-    let excludes = query
-        .excluded()
-        .iter()
-        .filter(|&id| archetype.set.contains(id) && archetype.enabled_of(id).is_none());
-    let switches = query
-        .switches()
-        .iter()
-        .filter(|&id| archetype.set.contains(id) && archetype.enabled_of(id).is_none());
-    let any = query
-        .one_of_each()
-        .filter(|set| !set.intersects(&archetype.set));
-    let any: Vec<_> = any
-        .map(|set| Mismatch::LacksAll(set.iter().map(name).collect()))
-        .collect();
-    lacks
-        .map(|id| Mismatch::Lacks(name(id)))
-        .chain(excludes.map(|id| Mismatch::Excludes(name(id))))
-        .chain(switches.map(|id| Mismatch::NotEnableable(name(id))))
-        .chain(any)
-        .collect()
 }

@@ -52,12 +52,13 @@ mod watch;
 
 use crate::command::Turn;
 pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
+pub use crate::query::Mismatch;
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
 pub use condition::{Asks, ConditionFn};
 pub use error::ScheduleError;
 pub use execution::Execution;
-pub use explain::{MatchExplanation, Mismatch, Overlap};
+pub use explain::{MatchExplanation, Overlap};
 pub use function::{ProcessorFn, Takes};
 pub use member::Timing;
 pub use observing::{observing_processor, observing_processor_role};

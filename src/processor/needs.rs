@@ -8,6 +8,10 @@ use crate::query::{Requirements, ResourceAccess};
 pub(crate) struct Needs {
     /// What its queries ask for, with the resources that they lend beside.
     pub(crate) queries: Vec<Requirements>,
+    /// Of an observer: whom it is told of.
+    pub(crate) observes: Option<Requirements>,
+    /// The types of all these.
+    pub(crate) types: Vec<&'static str>,
     /// Resources that it takes otherwise.
     pub(crate) resources: ResourceAccess,
     /// It takes the whole world: nothing runs beside it.

@@ -1,5 +1,6 @@
 //! Observers as processors.
 
+use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
 use core::panic::AssertUnwindSafe;
@@ -202,9 +203,11 @@ impl<F> Observing<F> {
 impl<F: CompositionFilter> Runner for Observing<F> {
     fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         // What can be wrong with it is said before it is started.
-        world
-            .check_observed::<F>(self.register)
-            .map_err(|error| plea.refuse(error))
+        let observes = world.check_observed::<F>(self.register);
+        let observes = observes.map_err(|error| plea.refuse(error))?;
+        plea.needs.observes = Some(observes);
+        plea.needs.types.push(type_name::<F>());
+        Ok(())
     }
 
     /// It observes on, until it is stopped.

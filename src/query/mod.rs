@@ -20,6 +20,7 @@ mod data;
 mod dynamic;
 mod enabled;
 mod error;
+mod explain;
 mod filter;
 mod items;
 mod iter;
@@ -45,6 +46,7 @@ pub use dynamic::{
 };
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
+pub use explain::{Mismatch, NearMiss, NoMatch};
 pub use filter::{
     Any, Changed, ChunkFilter, CompositionFilter, Moved, Or, QueryFilter, With, WithRole, Without,
     WithoutRole,
@@ -62,5 +64,6 @@ pub use view::ChunkView;
 pub(crate) use asked::AskedQueries;
 pub(crate) use chunk_rule::ChunkRules;
 pub(crate) use collection::Span;
+pub(crate) use explain::{composition, write_all};
 pub(crate) use masks::masked;
 pub(crate) use spans::{entities_of, lend, lend_slices, lend_values, lend_values_mut};

@@ -8,12 +8,13 @@ use crate::archetype::{Cursor, Having, Lists, STRETCH, Walk};
 use crate::entity::Entity;
 use crate::exactly::Exactly;
 use crate::query::chunk_table::ChunkTable;
+use crate::query::explain::{explain, explain_none};
 use crate::query::lookup::lend;
 use crate::query::matches::{Match, MatchList};
 use crate::query::run::{QueryRun, Scope};
 use crate::query::{
-    ChunkView, QueryData, QueryError, QueryFilter, QueryLookup, QueryResources, ReadOnly,
-    ReadOnlyResources, Requirements,
+    ChunkView, Mismatch, NoMatch, QueryData, QueryError, QueryFilter, QueryLookup, QueryResources,
+    ReadOnly, ReadOnlyResources, Requirements,
 };
 use crate::world::{World, WorldError};
 
@@ -217,6 +218,74 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             table: ChunkTable::new(),
             resources: PhantomData,
         })
+    }
+
+    /// Why the query does not see an entity: nothing if it does. What has [changed](crate::query::Changed) it asks since the
+    /// last run, as the next one will; this is none. (Chunk filters of a run are not looked at.) O(what it asks for).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::query::Mismatch;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u32,))?;
+    /// let mut query = Query::<&u32, (Without<char>, Changed<u32>)>::new(&world)?;
+    /// assert_eq!(query.explain(&world, ant)?, []);
+    /// let _ = query.on(&mut world);
+    /// assert_eq!(query.explain(&world, ant)?, [Mismatch::IfChanged("u32".into())]);
+    /// world.add(ant, ('x',))?;
+    /// assert_eq!(query.explain(&world, ant)?, [Mismatch::Excludes("char".into())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::OtherUniverse`]: the world is of another universe than the last one, and the
+    /// query cannot be asked there.
+    pub fn explain(&self, world: &World, entity: Entity) -> Result<Vec<Mismatch>, WorldError> {
+        self.ask(world, |requirements, since| {
+            explain(requirements, world, entity, Some(since))
+        })?
+    }
+
+    /// Why the query sees no entity of a world: the compositions that come nearest to what it asks for, and which types are
+    /// there in other roles; `None` if it sees one. As for [`explain`](Self::explain). O(archetypes · what it asks for), and
+    /// the rows of archetypes that match.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(PartialEq, Eq, Hash)]
+    /// struct Team(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.create((1_u32,).shared(Team(1)))?;
+    /// let query = Query::<(&u32, &Team)>::new(&world)?;
+    /// let why = query.explain_none(&world)?.unwrap();
+    /// assert_eq!(why.nearest[0].entities, 1);
+    /// assert!(why.to_string().contains("Team is there as a shared fragment"), "{why}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`], as for [`explain`](Self::explain).
+    pub fn explain_none(&self, world: &World) -> Result<Option<NoMatch>, WorldError> {
+        self.ask(world, |requirements, since| {
+            explain_none(requirements, world, Some(since))
+        })
+    }
+
+    /// Asks with the numbers that fragments have in this world's universe, and since when changes are looked for there.
+    fn ask<A>(
+        &self,
+        world: &World,
+        ask: impl FnOnce(&Requirements, u32) -> A,
+    ) -> Result<A, WorldError> {
+        let since = |moment| world.since(moment, world.stamp());
+        if self.origin == world.origin() {
+            return Ok(ask(&self.requirements, since(self.since)));
+        }
+        let new = Self::new(world).map_err(|_| WorldError::OtherUniverse)?;
+        Ok(ask(&new.requirements, since(new.since)))
     }
 
     /// What it asks of an archetype.

@@ -21,6 +21,11 @@ pub struct Requirements {
     writes: FragmentSet,
     /// Their versions are read: only chunks are seen where they changed.
     watched: FragmentSet,
+    /// Of those: each of these must have changed; of each of the sets one, or the order, where it says so.
+    changed: FragmentSet,
+    changed_any: Vec<(FragmentSet, bool)>,
+    /// The order must have changed: entities came or went.
+    moved: bool,
     /// Are switched off and on, row by row.
     switches: FragmentSet,
     /// Something is lent that every entity has: what may be there need not be.
@@ -71,6 +76,7 @@ impl Requirements {
     pub fn watch(&mut self, id: FragmentId) {
         self.all.insert(id);
         self.watched.insert(id);
+        self.changed.insert(id);
     }
 
     /// It is asked whether one of these has changed, of which one must be there at least, and switched on, if
@@ -78,8 +84,25 @@ impl Requirements {
     pub fn watch_one_of(&mut self, ids: FragmentSet, must_be_there: bool) {
         self.watched.extend(ids.iter());
         if must_be_there {
-            self.any.push(ids);
+            self.any.push(ids.clone());
         }
+        self.changed_any.push((ids, !must_be_there));
+    }
+
+    /// It is asked whether entities came or went.
+    pub(crate) fn watch_order(&mut self) {
+        self.moved = true;
+    }
+
+    /// The fragment must be there, in whatever state.
+    pub(crate) fn in_any_state(&mut self, id: FragmentId) {
+        self.one_of = FragmentSet::new();
+        self.one_of.insert(id);
+    }
+
+    /// What must have changed: each of these; one of each of those, or the order, where it says so; and whether the order.
+    pub(super) fn changes(&self) -> (&FragmentSet, &[(FragmentSet, bool)], bool) {
+        (&self.changed, &self.changed_any, self.moved)
     }
 
     /// The fragment may be there.
@@ -299,6 +322,11 @@ impl Requirements {
     pub(crate) fn one_of_each(&self) -> impl Iterator<Item = &FragmentSet> {
         let asked = (!self.one_of.is_empty()).then_some(&self.one_of);
         self.any.iter().chain(asked)
+    }
+
+    /// Sets of which one fragment each must be there, and switched on.
+    pub(super) fn any_switched_on(&self) -> &[FragmentSet] {
+        &self.any
     }
 
     /// Whether one of several fragments must be there.

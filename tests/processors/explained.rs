@@ -149,3 +149,56 @@ fn a_schedule_is_bound_if_one_of_its_processors_is() {
     schedule.remove(&mut world(), "bound").expect("it is there");
     assert!(!schedule.is_bound());
 }
+
+#[test]
+fn switches_and_changes_are_told_and_queries_are_named_by_their_types() {
+    let mut world = world();
+    world
+        .registry()
+        .register_enableable::<A>()
+        .expect("it is new");
+    let ant = world.create((A, 1_u32)).expect("there is room");
+    world
+        .set_enabled::<A>(ant, false)
+        .expect("it can be switched");
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "look",
+        |_: QueryRun<Entity, With<A>>, _: QueryRun<&u32, Changed<u32>>| {},
+    ));
+    schedule.add(observing_processor::<A, Without<B>>(
+        "hear",
+        Observed::COME,
+        |_, _| {},
+    ));
+    schedule.solve(&mut world).expect("it is right");
+    let a = type_name::<A>();
+    let told = schedule.explain_match(&world, "look", ant);
+    let told = told.expect("it is solved");
+    assert_eq!(
+        told.queries,
+        [
+            vec![Mismatch::SwitchedOff(a.into())],
+            vec![Mismatch::IfChanged("u32".into())]
+        ]
+    );
+    assert_eq!(told.types[0], type_name::<(Entity, With<A>)>());
+    assert!(told.to_string().contains(told.types[1]), "{told}");
+    // An observer answers, too: also of those whose fragment is switched off.
+    let sees = |entity| {
+        let told = schedule.explain_match(&world, "hear", entity);
+        told.expect("it is solved").queries.remove(0)
+    };
+    assert_eq!(sees(ant), []);
+    let mut world = world;
+    let bee = world.create((B,)).expect("there is room");
+    let told = schedule.explain_match(&world, "hear", bee);
+    let told = told.expect("it is solved").queries.remove(0);
+    assert_eq!(
+        told,
+        [
+            Mismatch::Excludes(type_name::<B>().into()),
+            Mismatch::Lacks(a.into())
+        ]
+    );
+}

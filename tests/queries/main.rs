@@ -9,6 +9,7 @@ mod support;
 mod asked;
 mod changes;
 mod dynamic;
+mod explained;
 mod fours;
 mod in_common;
 mod init;

@@ -133,6 +133,7 @@ impl Plea<'_> {
         &mut self,
         world: &World,
         requirements: &Requirements,
+        of_type: &'static str,
     ) -> Result<(), ScheduleError> {
         for earlier in &self.needs.queries {
             if let Some(&id) = earlier.conflicts_with(requirements).first()
@@ -143,6 +144,7 @@ impl Plea<'_> {
             }
         }
         self.needs.queries.push(requirements.clone());
+        self.needs.types.push(of_type);
         Ok(())
     }
 

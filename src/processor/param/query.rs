@@ -1,5 +1,7 @@
 //! Queries as parameters.
 
+use core::any::type_name;
+
 use super::{Param, Plea, Seen};
 use crate::processor::{ScheduleError, Turn};
 use crate::query::{Query, QueryData, QueryError, QueryFilter, QueryLookup, QueryRun};
@@ -10,7 +12,7 @@ fn prepare<D: QueryData, F: QueryFilter>(
     plea: &mut Plea<'_>,
 ) -> Result<Query<D, F>, ScheduleError> {
     let query = Query::new(world).map_err(|error| plea.refuse(error))?;
-    plea.query(world, query.requirements())?;
+    plea.query(world, query.requirements(), type_name::<(D, F)>())?;
     Ok(query)
 }
 

@@ -1,5 +1,7 @@
 //! Signals as parameters.
 
+use core::any::type_name;
+
 use super::{Param, Plea, Seen};
 use crate::panics::Panicked;
 use crate::processor::{ScheduleError, Subscriptions, Turn};
@@ -59,7 +61,7 @@ where
         plea: &mut Plea<'_>,
     ) -> Result<SignalReader<D, F>, ScheduleError> {
         let reader = SignalReader::new(world).map_err(|error| plea.refuse(error))?;
-        plea.query(world, reader.requirements())?;
+        plea.query(world, reader.requirements(), type_name::<(D, F)>())?;
         plea.needs.hears = true;
         if plea.subscriptions.is_empty() {
             return Err(ScheduleError::HearsNothing {

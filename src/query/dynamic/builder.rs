@@ -181,6 +181,9 @@ impl<'w> DynamicQueryBuilder<'w> {
             ids.iter().try_for_each(|&id| self.check_changes(id))?;
             requirements.watch_one_of(ids.iter().copied().collect(), true);
         }
+        if self.moved {
+            requirements.watch_order();
+        }
         let resources = self.resources.check();
         resources.map_err(|error| in_calls(error, "by `write_resource`"))?;
         *requirements.resources_mut() = self.resources;

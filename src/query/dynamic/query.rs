@@ -4,13 +4,15 @@ use core::fmt;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, Universe};
+use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::dynamic::builder::DynamicQueryBuilder;
 use crate::query::dynamic::resources::DynamicResources;
 use crate::query::dynamic::run::DynamicRun;
+use crate::query::explain::{explain, explain_none};
 use crate::query::requirements::Mask;
-use crate::query::{QueryError, Requirements};
-use crate::world::World;
+use crate::query::{Mismatch, NoMatch, QueryError, Requirements};
+use crate::world::{World, WorldError};
 
 /// A query that was put together at run time, to keep: what it lends and sees, and the archetypes that match,
 /// which are looked for once.
@@ -146,6 +148,34 @@ impl DynamicQuery {
             origin: u64::MAX,
             since: 0,
         }
+    }
+
+    /// Why it does not see an entity, as [`Query::explain`](crate::query::Query::explain).
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::OtherUniverse`].
+    pub fn explain(&self, world: &World, entity: Entity) -> Result<Vec<Mismatch>, WorldError> {
+        let since = self.changes_since(world)?;
+        explain(&self.requirements, world, entity, Some(since))
+    }
+
+    /// Why it sees no entity of a world, as [`Query::explain_none`](crate::query::Query::explain_none).
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`].
+    pub fn explain_none(&self, world: &World) -> Result<Option<NoMatch>, WorldError> {
+        let since = self.changes_since(world)?;
+        Ok(explain_none(&self.requirements, world, Some(since)))
+    }
+
+    /// Since when a run on this world would look for changes.
+    fn changes_since(&self, world: &World) -> Result<u32, WorldError> {
+        if !Arc::ptr_eq(&self.universe, world.universe()) {
+            return Err(WorldError::OtherUniverse);
+        }
+        let known = self.origin == world.origin();
+        let moment = if known { self.since } else { world.long_ago() };
+        Ok(world.since(moment, world.stamp()))
     }
 
     /// What it asks of an archetype.

@@ -298,7 +298,8 @@ impl QueryFilter for Moved {
     type Cursors<'a> = ();
     type Columns = ();
 
-    fn require(_: &FragmentRegistry, _: &mut Requirements) -> Result<(), QueryError> {
+    fn require(_: &FragmentRegistry, requirements: &mut Requirements) -> Result<(), QueryError> {
+        requirements.watch_order();
         Ok(())
     }
 

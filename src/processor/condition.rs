@@ -80,6 +80,8 @@ pub(super) fn condition<R: ReadOnlyResources + 'static>(
 pub(super) struct Conditional {
     pub(super) conditions: Pile<Box<dyn Condition>>,
     pub(super) runner: Lone<Box<dyn Runner>>,
+    /// The first that did not hold, when there was one.
+    pub(super) held: usize,
 }
 
 impl Conditional {
@@ -88,11 +90,14 @@ impl Conditional {
     /// # Safety
     /// As for [`Condition::holds`].
     unsafe fn hold(&mut self, world: &World) -> Result<bool, Box<Refusal>> {
-        for condition in self.conditions.iter_mut() {
+        for (at, condition) in self.conditions.iter_mut().enumerate() {
             // SAFETY: the caller's.
             match unsafe { condition.holds(world) } {
                 Ok(true) => {}
-                Ok(false) => return Ok(false),
+                Ok(false) => {
+                    self.held = at;
+                    return Ok(false);
+                }
                 Err(error) => return Err(Box::new(Refusal::Query(error))),
             }
         }
@@ -155,6 +160,10 @@ impl Runner for Conditional {
 
     fn count(&mut self, world: &World) -> Seen {
         self.runner.count(world)
+    }
+
+    fn held_by(&self) -> Option<usize> {
+        Some(self.held)
     }
 
     fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {

@@ -8,7 +8,8 @@ use crate::world::World;
 
 impl Schedule {
     /// The solved order for Graphviz: phases and groups as clusters, what was asked for as lines, what must not
-    /// overlap as dashed ones with the reason. Empty if the schedule was not [solved](Self::solve) for this world.
+    /// overlap as dashed ones with the reason; grey what was passed by in the last run, also because a
+    /// [condition](super::ProcessorBuilder::run_if) did not hold. Empty if the schedule was not [solved](Self::solve) for this world.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -52,7 +53,8 @@ impl Schedule {
             &|at| {
                 let entry = &self.entries[at];
                 let position = plan.order.position_of(at);
-                entry.mode(self.role, plan.conflicts.sees_any(position)) == Mode::Idle
+                let mode = entry.mode(self.role, plan.conflicts.sees_any(position));
+                mode == Mode::Idle || self.crew[at].held().is_some()
             },
         ))
     }

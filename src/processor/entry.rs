@@ -85,7 +85,11 @@ impl Entry {
         }
         let runner = match conditions.is_empty() {
             true => runner,
-            false => Lone::new(Box::new(Conditional { conditions, runner }) as _),
+            false => Lone::new(Box::new(Conditional {
+                conditions,
+                runner,
+                held: 0,
+            }) as _),
         };
         (entry, runner)
     }

@@ -33,19 +33,39 @@ use crate::world::World;
 pub(super) type Crew = [MemberCell];
 
 /// A member in a cell: who has its vertex has it.
-pub(super) struct MemberCell(UnsafeCell<Member>);
+pub(super) struct MemberCell {
+    member: UnsafeCell<Member>,
+    /// Which of its conditions did not hold when it was asked last, from 1 on; 0 if all did.
+    held: AtomicU32,
+}
 
 // SAFETY: `Scene` lends a member to the thread alone that has its vertex.
 unsafe impl Sync for MemberCell {}
 
 impl MemberCell {
     pub(super) fn new(member: Member) -> Self {
-        Self(UnsafeCell::new(member))
+        Self {
+            member: UnsafeCell::new(member),
+            held: AtomicU32::new(0),
+        }
     }
 
     pub(super) fn get_mut(&mut self) -> &mut Member {
         // SAFETY: `&mut self` lends nothing else.
-        self.0.with_mut(|member| unsafe { &mut *member })
+        self.member.with_mut(|member| unsafe { &mut *member })
+    }
+
+    /// Which of its conditions did not hold when it was asked last.
+    pub(super) fn held(&self) -> Option<usize> {
+        // Ordering: Relaxed, here and below: it says nothing of other memory, and who asks comes after a run.
+        let held = self.held.load(Ordering::Relaxed);
+        (held as usize).checked_sub(1)
+    }
+
+    /// Notes which of its conditions does not hold.
+    pub(super) fn hold(&self, condition: Option<usize>) {
+        let held = condition.map_or(0, |condition| condition as u32 + 1);
+        self.held.store(held, Ordering::Relaxed);
     }
 }
 
@@ -135,9 +155,9 @@ impl Scene<'_> {
         if processor == JOINT {
             return;
         }
-        let member = &self.crew[processor as usize].0;
+        let cell = &self.crew[processor as usize];
         // SAFETY: the caller's: nobody else has the vertex, and a processor has one.
-        let member = member.with_mut(|member| unsafe { &mut *member });
+        let member = cell.member.with_mut(|member| unsafe { &mut *member });
         // Ordering: Relaxed: who sees it late runs one processor more.
         if member.mode == Mode::Idle || self.failed.load(Ordering::Relaxed) != 0 {
             return;
@@ -152,7 +172,13 @@ impl Scene<'_> {
         // Who has no conditions has less to tell.
         if self.observed || member.mode == Mode::Asks {
             // SAFETY: the caller's.
-            unsafe { self.run_observed(member, turn) };
+            let passed_by = unsafe { self.run_observed(member, turn) };
+            if member.mode == Mode::Asks {
+                cell.hold(match passed_by {
+                    true => member.runner.held_by(),
+                    false => None,
+                });
+            }
         } else {
             let runner = &mut member.runner;
             // SAFETY: the caller's; who conflicts is before or after.
@@ -161,12 +187,13 @@ impl Scene<'_> {
         }
     }
 
-    /// Runs a processor, if its conditions hold, in a span of its own, and measures it, as far as that is asked for.
+    /// Runs a processor, if its conditions hold, in a span of its own, and measures it, as far as that is asked for;
+    /// whether it was passed by.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
     #[cold]
-    unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) {
+    unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) -> bool {
         let (mut began, mut passed_by) = (None, false);
         let runner = &mut member.runner;
         let failure = caught(|| {
@@ -193,6 +220,7 @@ impl Scene<'_> {
             self.passed_by.fetch_add(1, Ordering::Relaxed);
         }
         self.note(member, failure);
+        passed_by
     }
 
     /// A processor has run.

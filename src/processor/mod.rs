@@ -43,6 +43,7 @@ mod schedule;
 mod segment;
 mod solver;
 mod span;
+mod standing;
 mod subscriptions;
 mod trace;
 pub mod translator;
@@ -51,8 +52,8 @@ mod unregistered;
 mod watch;
 
 use crate::command::Turn;
-pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
 pub use crate::query::Mismatch;
+pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
 pub use condition::{Asks, ConditionFn};
@@ -71,6 +72,7 @@ pub use role::Roles;
 pub use schedule::Schedule;
 pub(crate) use solver::nearest;
 pub use solver::{Relation, SolveError, Target};
+pub use standing::Standing;
 #[doc(hidden)]
 pub use subscriptions::Subscriptions;
 pub use trace::Trace;

@@ -342,12 +342,13 @@ impl Schedule {
         segment.versions = 0..0;
         let (mut panicked, mut failed, mut ran) = (None, false, None);
         for processor in segment.processors() {
-            let member = self.crew[processor].get_mut();
+            let cell = &mut self.crew[processor];
+            let member = cell.get_mut();
             if member.mode == Mode::Idle {
                 continue;
             }
-            let runner = &mut member.runner;
             world.ranks.set_alone(plan.order.position_of(processor));
+            let runner = &mut member.runner;
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
             span::processor(&member.name, || {
@@ -362,9 +363,16 @@ impl Schedule {
                     member.failure = Some(Failure::Panicked(panicked.take()));
                     failed = true;
                 }
-                Ok(true) => ran = Some(processor),
+                Ok(true) => {
+                    ran = Some(processor);
+                    if member.mode == Mode::Asks {
+                        cell.hold(None);
+                    }
+                }
                 Ok(false) => {
                     member.timing.began = None;
+                    let held = member.runner.held_by();
+                    cell.hold(held);
                     progress.pass_by(1);
                 }
                 Err(refusal) => {
@@ -381,19 +389,19 @@ impl Schedule {
             plan.segments[at].versions = first..world.next_moment();
         }
         if failed {
+            world.ranks.set_alone(Precedence::OUTSIDE);
             return self.fail(world, at);
         }
         if let Some(processor) = ran {
             watch.ran(world, &self.entries[processor].name);
         }
         self.finish_segment(world, at, true, progress);
+        world.ranks.set_alone(Precedence::OUTSIDE);
         // As after a flush; what it has sent, and what a schedule has that it ran.
-            world.ranks.set_alone(Precedence::OUTSIDE);
         collect_signals(world);
         watch.flushed(world);
         Ok(())
     }
-        world.ranks.set_alone(Precedence::OUTSIDE);
 
     /// What follows the processors of a segment.
     #[inline]

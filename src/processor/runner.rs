@@ -64,6 +64,11 @@ pub(super) trait Runner: Send {
         Ok(true)
     }
 
+    /// Which of its conditions did not hold when it was passed by.
+    fn held_by(&self) -> Option<usize> {
+        None
+    }
+
     /// Whether it has a turn in each run, for which a condition can be asked.
     fn has_turns(&self) -> bool {
         true

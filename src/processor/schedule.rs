@@ -447,6 +447,7 @@ impl Schedule {
             entry.needs = None;
             entry.subscribed = false;
             entry.started = Started::default();
+            member.hold(None);
             note(&mut panicked, || member.get_mut().runner.forget());
         }
         self.plan = None;

@@ -272,3 +272,77 @@ fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
     assert_eq!(trace.len(), 3 + 3, "runs and flushes");
     assert!(!trace.is_empty());
 }
+
+#[test]
+fn why_a_processor_did_not_run_is_known_after_the_run() {
+    use megachunk::processor::{Roles, Standing};
+    for (execution, measured) in [
+        (Execution::Alone, false),
+        (Execution::Beside, false),
+        (Execution::Alone, true),
+    ] {
+        let mut world = with_switch(false);
+        let mut schedule = Schedule::new();
+        schedule.set_execution(execution).set_measured(measured);
+        schedule.add(say("runs"));
+        schedule.add(
+            say("asks")
+                .run_if(|| true)
+                .run_if(|switch: &Switch| switch.0),
+        );
+        schedule.add(
+            exclusive_processor("alone", |_| {})
+                .run_if(|switch: &Switch| switch.0)
+                .run_if(|| false),
+        );
+        schedule.add(say("off").enabled(false));
+        schedule.add(say("server").roles(Roles::SERVER));
+        schedule.set_role(Roles::CLIENT);
+        schedule.add(processor("matches", |_: QueryRun<&A>| {}).run_if_any_match());
+        schedule.add(observing_processor::<A, ()>(
+            "observes",
+            Observed::COME,
+            |_, _| {},
+        ));
+        let names = [
+            "runs", "asks", "alone", "off", "server", "matches", "observes",
+        ];
+        let standing = |schedule: &Schedule, world: &World| {
+            names.map(|name| schedule.standing(world, name).expect("it is there"))
+        };
+        let before = standing(&schedule, &world);
+        assert_eq!(before[0], Standing::NotStarted);
+        assert_eq!(before[3..5], [Standing::Off, Standing::OtherRole]);
+        schedule.run(&mut world).expect("it is right");
+        let mut expected = [
+            Standing::Runs,
+            Standing::Condition(1),
+            Standing::Condition(0),
+            Standing::Off,
+            Standing::OtherRole,
+            Standing::NothingMatches,
+            Standing::Observes,
+        ];
+        assert_eq!(standing(&schedule, &world), expected);
+        let grey = |schedule: &Schedule, world: &World| {
+            let dot = schedule.to_dot(world);
+            let mut lines = dot.lines().filter(|line| line.contains("\"asks\""));
+            lines.any(|line| line.contains("#777777"))
+        };
+        assert!(grey(&schedule, &world));
+        world.resources_mut().insert(Switch(true));
+        world.create((A(1),)).expect("there is room");
+        schedule.run(&mut world).expect("it is right");
+        expected[1] = Standing::Runs;
+        expected[2] = Standing::Condition(1);
+        expected[5] = Standing::Runs;
+        assert_eq!(standing(&schedule, &world), expected);
+        assert!(!grey(&schedule, &world));
+        assert!(schedule.standing(&world, "nobody").is_err());
+        schedule.detach();
+        assert_eq!(
+            schedule.standing(&world, "asks").expect("it is there"),
+            Standing::NotStarted
+        );
+    }
+}

@@ -16,5 +16,5 @@ mod observers;
 
 pub use batch::ObservedBatch;
 pub use observed::Observed;
-pub use observers::ObserverId;
 pub(crate) use observers::ObserverRun;
+pub use observers::{ObserverId, ObserverInfo};

@@ -1,7 +1,8 @@
 //! `Observers`: those of a world.
 
 use core::fmt;
-use std::sync::Weak;
+use core::panic::Location;
+use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
@@ -30,9 +31,31 @@ pub(super) struct Observer {
     pub(super) fragment: FragmentId,
     /// What the entities must have beside it.
     requirements: Requirements,
+    /// Where that was said.
+    at: &'static Location<'static>,
+    /// The processor that it is.
+    processor: Option<Arc<str>>,
     /// It is dead when this has ended: it is called no more, and forgotten when that is next looked at.
     life: Option<Weak<()>>,
     pub(super) run: ObserverRun,
+}
+
+/// An observer of a world: from [`World::observers`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ObserverInfo<'w> {
+    /// What [`World::unobserve`] takes.
+    pub id: ObserverId,
+    /// Which changes it observes.
+    pub observed: Observed,
+    /// Of which fragment, or of what in another role.
+    pub fragment: FragmentId,
+    /// What the entities must have beside it.
+    pub requirements: &'w Requirements,
+    /// Where it was made: the call that observes, or that makes the processor.
+    pub at: &'static Location<'static>,
+    /// The name of the [processor](crate::processor::observing_processor) that it is, if it is one.
+    pub processor: Option<&'w str>,
 }
 
 /// The observers of a world, in the order in which they came: the order in which they are called.
@@ -289,6 +312,7 @@ impl World {
     /// and the other observers were called.
     #[doc(alias = "trigger")]
     #[doc(alias = "hook")]
+    #[track_caller]
     pub fn observe<T: Fragment, Filter: CompositionFilter>(
         &mut self,
         observed: Observed,
@@ -340,6 +364,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`observe`](Self::observe).
+    #[track_caller]
     pub fn observe_role<Role: FragmentRole, Filter: CompositionFilter>(
         &mut self,
         observed: Observed,
@@ -348,6 +373,7 @@ impl World {
         self.observe_registered::<Filter>(Role::register, observed, None, run)
     }
 
+    #[track_caller]
     fn observe_registered<F: CompositionFilter>(
         &mut self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
@@ -369,6 +395,7 @@ impl World {
     /// # Errors
     /// [`QueryError`]: the requirements exclude what they ask for;
     /// [`FragmentError::Unknown`].
+    #[track_caller]
     pub fn observe_dynamic(
         &mut self,
         observed: Observed,
@@ -379,6 +406,7 @@ impl World {
         self.observe_living(observed, fragment, requirements, None, run)
     }
 
+    #[track_caller]
     fn observe_living(
         &mut self,
         observed: Observed,
@@ -395,6 +423,8 @@ impl World {
             observed,
             fragment,
             requirements,
+            at: Location::caller(),
+            processor: None,
             life,
             run: Box::new(run),
         };
@@ -406,6 +436,48 @@ impl World {
         observers.all.push(observer);
         observers.forget_seeing();
         Ok(id)
+    }
+
+    /// An observer is a processor's.
+    pub(crate) fn observes_for(
+        &mut self,
+        id: ObserverId,
+        processor: &Arc<str>,
+        at: &'static Location<'static>,
+    ) {
+        if let Some(observer) = self.watcher::<Observers>().find(id) {
+            observer.at = at;
+            observer.processor = Some(Arc::clone(processor));
+        }
+    }
+
+    /// The observers that there are, in the order in which they are called: what each observes, and where it was made. None
+    /// while one of them is called. O(1), and O(1) for each.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let id = world.observe::<u32, Without<char>>(Observed::COME, |_, _| {})?;
+    /// let observer = world.observers().next().unwrap();
+    /// assert_eq!((observer.id, observer.observed), (id, Observed::COME));
+    /// assert_eq!(observer.at.file(), file!());
+    /// world.unobserve(id);
+    /// assert_eq!(world.observers().count(), 0);
+    /// # Ok::<(), QueryError>(())
+    /// ```
+    pub fn observers(&self) -> impl Iterator<Item = ObserverInfo<'_>> {
+        let observers = self.known_watcher::<Observers>().into_iter();
+        let all = observers.flat_map(|observers| &observers.all);
+        let living = all.filter(|observer| !observer.is_dead());
+        living.map(|observer| ObserverInfo {
+            id: observer.id,
+            observed: observer.observed,
+            fragment: observer.fragment,
+            requirements: &observer.requirements,
+            at: observer.at,
+            processor: observer.processor.as_deref(),
+        })
     }
 
     /// Lets an observer go; `false` if it has gone already. O(observers), for each composition that has its fragment.

@@ -3,7 +3,7 @@
 use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
-use core::panic::AssertUnwindSafe;
+use core::panic::{AssertUnwindSafe, Location};
 use std::panic::catch_unwind;
 use std::sync::{Arc, Weak};
 
@@ -111,6 +111,7 @@ fn observing<F: CompositionFilter + 'static>(
 ) -> ProcessorBuilder {
     let observing = Observing::<F> {
         name: name.as_str().into(),
+        at: Location::caller(),
         register,
         observed,
         shows_existing: false,
@@ -128,6 +129,8 @@ type Register = fn(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>;
 
 struct Observing<F> {
     name: Arc<str>,
+    /// Where it was made.
+    at: &'static Location<'static>,
     register: Register,
     observed: Observed,
     /// Whenever it is started, it is shown who is there.
@@ -237,6 +240,7 @@ impl<F: CompositionFilter> Runner for Observing<F> {
         let life = Arc::downgrade(&self.life);
         match world.observe_while::<F>(self.register, life, self.observed, run) {
             Ok(id) => {
+                world.observes_for(id, &self.name, self.at);
                 self.on = Some((Arc::downgrade(&world.seat), id));
                 self.told = false;
                 self.show(world, id);

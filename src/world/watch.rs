@@ -187,6 +187,12 @@ impl World {
         }
     }
 
+    /// The watcher, if there is one, and nobody has it.
+    pub(crate) fn known_watcher<W: Watcher>(&self) -> Option<&W> {
+        let watcher: &dyn Any = &**self.watch.watcher.as_ref()?;
+        watcher.downcast_ref()
+    }
+
     /// Lends the watcher and the world, of which it may be asked nothing meanwhile.
     pub(crate) fn with_watcher<W: Watcher + Default>(
         &mut self,

@@ -441,3 +441,41 @@ fn observers_of_a_role_are_told_of_that_role_alone() {
     ];
     assert_eq!(told[..], expected);
 }
+
+#[test]
+fn observers_are_listed_with_where_they_were_made_and_whose_they_are() {
+    let mut world = World::new();
+    assert_eq!(world.observers().count(), 0);
+    let line = line!() + 1;
+    let id = world.observe::<u32, Without<u8>>(Observed::GO, |_, _| {});
+    let id = id.unwrap();
+    let role = world.observe_role::<Shared<u64>, ()>(Observed::CREATE, |_, _| {});
+    let mut schedule = Schedule::new();
+    let of_schedule = line!() + 1;
+    schedule.add(observing_processor::<u32, ()>(
+        "hear",
+        Observed::COME,
+        |_, _| {},
+    ));
+    schedule.run(&mut world).unwrap();
+    let all: Vec<_> = world.observers().collect();
+    assert_eq!(all.len(), 3);
+    assert_eq!(
+        (all[0].id, all[0].observed, all[0].processor),
+        (id, Observed::GO, None)
+    );
+    assert_eq!((all[0].at.file(), all[0].at.line()), (file!(), line));
+    let fragment = world.registry().of::<u32>().unwrap().id();
+    assert_eq!((all[0].fragment, all[2].fragment), (fragment, fragment));
+    assert_eq!(all[0].requirements.excluded().iter().count(), 1);
+    assert_eq!((all[1].id, all[1].at.line()), (role.unwrap(), line + 2));
+    assert_eq!(
+        (all[2].processor, all[2].at.line()),
+        (Some("hear"), of_schedule)
+    );
+    // Whoever is gone is not there, also before the world has forgotten it.
+    drop(schedule);
+    assert_eq!(world.observers().count(), 2);
+    assert!(world.unobserve(id));
+    assert_eq!(world.observers().count(), 1);
+}

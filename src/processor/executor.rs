@@ -115,7 +115,7 @@ impl Scene<'_> {
             return;
         }
         // SAFETY: nobody else has a vertex while all run on one thread.
-        let member = self.crew[processor as usize].0.with(|member| unsafe {
+        let member = self.crew[processor as usize].member.with(|member| unsafe {
             let Member { mode, name, .. } = &*member;
             (*mode != Mode::Idle).then_some(&**name)
         });

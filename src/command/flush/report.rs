@@ -176,6 +176,7 @@ impl fmt::Debug for FlushReport {
             updated,
             closures,
             dead,
+            first_dead,
             refused,
             carried,
             by_chance,
@@ -191,6 +192,7 @@ impl fmt::Debug for FlushReport {
             .field("updated", updated)
             .field("closures", closures)
             .field("dead", dead)
+            .field("first_dead", &FirstFew(first_dead))
             .field("refused", &FirstFew(refused))
             .field("carried", carried)
             .field("by_chance", by_chance)
@@ -202,8 +204,7 @@ impl fmt::Debug for FlushReport {
 }
 
 /// A line of what was done; then, if there is such, one of what was not, one for each of the first that were for the dead or
-/// were refused, with who recorded it, and
-/// one of what else is to be known.
+/// were refused, with who recorded it, and one of what else is to be known.
 impl fmt::Display for FlushReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

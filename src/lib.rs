@@ -169,8 +169,6 @@ pub mod prelude {
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::plain;
-    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::processor::{
         App, AppError, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
         ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,

@@ -28,6 +28,7 @@ plain_types! {
     (#[repr(C)] struct Handle { a: Entity } Handle { a })
     (#[repr(C)] struct Array { a: [u32; 2] } Array { a })
     (#[repr(C)] struct Nested { a: Pair } Nested { a })
+    (#[repr(C)] struct Raw { r#type: u8 } Raw { r#type })
     (#[repr(C)] struct NestedTurned { a: Turned } NestedTurned { a })
     (struct Tag; Tag)
     (#[repr(u8)] enum CalmFirst { Calm, Angry } enum CalmFirst { Calm, Angry })
@@ -130,6 +131,7 @@ fn fields_of_what_plain_has_made_plain_have_names_places_and_sizes() {
     assert_eq!(told(Float::FIELDS), [("a", 0, 4), ("b", 4, 4)]);
     assert_eq!(told(Tuple::FIELDS), [("0", 0, 4), ("1", 4, 4)]);
     assert_eq!(told(Nested::FIELDS), [("a", 0, 8)]);
+    assert_eq!(told(Raw::FIELDS), [("type", 0, 1)]);
     let none = [Tag::FIELDS, CalmFirst::FIELDS, u32::FIELDS, ByHand::FIELDS];
     assert_eq!(none.map(<[_]>::len), [0; 4]);
     let registry = FragmentRegistry::new();

@@ -15,7 +15,7 @@ use crate::fragment::{IsValue, MapEntities, Plain};
 /// #[derive(Clone, Copy)]
 /// #[repr(C)]
 /// struct Position { x: f32, y: f32 }
-/// plain!(Position { x, y });
+/// megachunk::plain!(Position { x, y });
 ///
 /// let registry = FragmentRegistry::new();
 /// let fields = registry.register_plain::<Position>()?.fields();
@@ -35,7 +35,7 @@ pub struct PlainField {
 }
 
 impl PlainField {
-    /// What it is called; the fields of a tuple by their numbers, `"0"`.
+    /// What it is called: `r#type` is `"type"`, and fields of a tuple are called by their numbers, `"0"`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
@@ -68,12 +68,20 @@ pub const fn plain_field<S, T: Plain>(
     _: fn(&S) -> *const T,
 ) -> PlainField {
     PlainField {
-        name,
+        name: without_r(name),
         offset,
         size: size_of::<T>(),
         is_value: T::IS_VALUE,
         map_entities: T::MAP_ENTITIES,
         shape: shape::of_field::<T>(name),
+    }
+}
+
+/// A name as it is spoken; the shape has it as it is written, as files have had it always.
+const fn without_r(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
     }
 }
 

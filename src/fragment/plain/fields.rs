@@ -195,14 +195,14 @@ macro_rules! plain {
             let __end = 0;
             $(
                 $crate::fragment::__core::assert!(
-                    __FIELDS[__at].offset() == __end,
+                    $crate::fragment::PlainField::offset(&__FIELDS[__at]) == __end,
                     $crate::fragment::__core::concat!(
                         "the field `", $crate::fragment::__core::stringify!($field),
                         "` does not lie behind those that are named before it: there is padding, or they are named \
                          in another order than they lie in (is the struct `repr(C)`?)"
                     )
                 );
-                let __end = __end + __FIELDS[__at].size();
+                let __end = __end + $crate::fragment::PlainField::size(&__FIELDS[__at]);
                 let __at = __at + 1;
             )*
             $crate::fragment::__core::assert!(
@@ -294,6 +294,27 @@ pub fn is_one_of<const N: usize>(values: &[[u8; N]], bytes: &[u8]) -> bool {
 /// let id = registry.register_plain::<Mood>().unwrap().id();
 /// assert!(Value::from_bytes(&registry, id, &[77]).is_err());
 /// assert!(Value::from_bytes(&registry, id, &[1]).is_ok());
+/// ```
+///
+/// One that is called as those of the table of fields are, and takes them by value, which comes first:
+///
+/// ```
+/// #![forbid(unsafe_code)]
+/// trait Hijack: Sized {
+///     fn offset(self) -> usize { 0 }
+///     fn size(self) -> usize { 0 }
+/// }
+/// impl<T: Copy> Hijack for T {}
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Position { x: f32, y: f32 }
+/// megachunk::plain!(Position { x, y });
+///
+/// let registry = megachunk::fragment::FragmentRegistry::new();
+/// let sizes = registry.register_plain::<Position>()?.fields().iter().map(megachunk::fragment::PlainField::size);
+/// assert_eq!(sizes.sum::<usize>(), size_of::<Position>());
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
 /// ```
 ///
 /// A field that has no values, read in an edition in which that falls back to `()`:

@@ -39,7 +39,7 @@ pub type MapEntities = fn(bytes: &mut [u8], entities: &EntityMap);
 /// value, and it says the same of the same bytes; if it is `None`, any bytes are one.
 /// [`MAP_ENTITIES`](Self::MAP_ENTITIES) leaves bytes where some were that are a valid value. Whatever
 /// the type's fields promise each other, anybody can make such values, without a call of the type's
-/// own.
+/// own. [`FIELDS`](Self::FIELDS) lie in a value one behind the other, if there are any.
 ///
 /// ```
 /// use megachunk::fragment::Plain;

@@ -2,9 +2,11 @@
 //! the rank of its recorder.
 
 use core::fmt;
+use core::ops::Range;
 use std::sync::Arc;
 
 use crate::command::precedence::{Kind, Precedence};
+use crate::command::queue::Queue;
 use crate::world::World;
 
 /// Who recorded a command, as far as that is known: from a [`FlushReport`](super::FlushReport). It is the same for any
@@ -82,8 +84,10 @@ pub(crate) struct Ranks {
     names: Option<RankNames>,
     /// Something is left that has ranks of another one.
     mixed: bool,
-    /// The rank of the processor that has the world to itself, or [`Precedence::OUTSIDE`].
+    /// The rank of the processor that has the world to itself, or had it last, or [`Precedence::OUTSIDE`].
     alone: u32,
+    /// The numbers of the recorders that were opened meanwhile.
+    opened: Range<u64>,
 }
 
 impl Default for Ranks {
@@ -92,17 +96,12 @@ impl Default for Ranks {
             names: None,
             mixed: false,
             alone: Precedence::OUTSIDE,
+            opened: 0..0,
         }
     }
 }
 
 impl Ranks {
-    /// The processor of this rank has the world to itself; with [`Precedence::OUTSIDE`], none.
-    #[inline]
-    pub(crate) fn set_alone(&mut self, rank: u32) {
-        self.alone = rank;
-    }
-
     fn name(&self, rank: u32) -> Option<Author> {
         let name = self.names.as_ref()?.get(rank as usize)?;
         (!name.is_empty()).then(|| Author::Processor(Arc::clone(name)))
@@ -117,7 +116,8 @@ impl Ranks {
             (Kind::Left, _) if self.mixed => None,
             (Kind::Fresh, Precedence::OUTSIDE) if precedence.number >= began => Some(Author::Flush),
             (Kind::Fresh, Precedence::OUTSIDE) => {
-                let alone = self.name(self.alone);
+                let is_of_one = self.opened.contains(&precedence.number);
+                let alone = is_of_one.then(|| self.name(self.alone)).flatten();
                 Some(alone.unwrap_or(Author::Outside))
             }
             (_, rank) => self.name(rank),
@@ -135,6 +135,27 @@ impl World {
         if self.ranks.mixed || !known.is_some_and(|known| Arc::ptr_eq(known, names)) {
             self.replace_ranks(names);
         }
+    }
+
+    /// The processor of this rank has the world to itself.
+    pub(crate) fn begin_alone(&mut self, rank: u32) {
+        self.ranks.alone = rank;
+        self.ranks.opened = self.next_recorder()..u64::MAX;
+    }
+
+    /// It has no more; what it has recorded may wait for the next flush. It may have run another schedule, which has other
+    /// ranks.
+    pub(crate) fn end_alone(&mut self, names: &RankNames) {
+        let (alone, first) = (self.ranks.alone, self.ranks.opened.start);
+        self.set_ranks(names);
+        self.ranks.alone = alone;
+        self.ranks.opened = first..self.next_recorder();
+    }
+
+    /// The number of the recorder that is opened next.
+    fn next_recorder(&self) -> u64 {
+        let queue = self.attached.get::<Arc<Queue>>();
+        queue.map_or(0, |queue| queue.recorders.next_number())
     }
 
     #[cold]

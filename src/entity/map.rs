@@ -33,6 +33,8 @@ use crate::entity::{Entity, EntityMapIter};
 pub struct EntityMap {
     table: Table,
     len: usize,
+    /// How many have come into a sorted table since it was asked whether it may be by slots.
+    come: usize,
     /// Handles of others stay as they are.
     keeps_others: bool,
 }
@@ -114,6 +116,7 @@ impl EntityMap {
         Self {
             table,
             len,
+            come: 0,
             keeps_others: false,
         }
     }
@@ -178,8 +181,8 @@ impl EntityMap {
     }
 
     /// Says what an entity has become; what was said of it before. O(1) where the old ones lie close together and those that
-    /// come lie among them or behind them, as those of a server that is followed do; else O(n). Many at once are
-    /// [collected](FromIterator).
+    /// come lie among them or behind them, as those of a server that is followed do; else O(n), and so for up to as many more as
+    /// half of all. Many at once are [collected](FromIterator).
     ///
     /// Who reuses an index has another handle: what is said of one that is gone stays until it is
     /// [removed](Self::remove), which is to come first, for of each index one handle costs the least.
@@ -217,6 +220,7 @@ impl EntityMap {
                 return (!is_new).then_some(before);
             }
             self.table = Table::Sorted(self.iter().collect());
+            self.come = 0;
         }
         let Table::Sorted(pairs) = &mut self.table else {
             unreachable!("it was sorted")
@@ -226,11 +230,13 @@ impl EntityMap {
             Err(at) => pairs.insert(at, (old, now)),
         }
         self.len = pairs.len();
+        self.come += 1;
         // Now and then, so that it costs little: may it be by slots by now?
-        if self.len.is_power_of_two()
-            && let Some(by_slot) = Self::by_slot(pairs.iter().copied())
-        {
-            self.table = by_slot.table;
+        if self.come > self.len / 2 {
+            self.come = 0;
+            if let Some(by_slot) = Self::by_slot(pairs.iter().copied()) {
+                self.table = by_slot.table;
+            }
         }
         None
     }
@@ -428,5 +434,17 @@ mod tests {
         assert_eq!(map.insert(entity(60, 3), entity(9, 9)), None);
         assert_eq!((map.get(entity(60, 1)), map.len()), (None, 10_000));
         assert!(matches!(map.table, Table::BySlot { .. }));
+        // Another one comes before it goes: that costs something for a while, and not for good.
+        assert_eq!(map.insert(entity(70, 3), entity(8, 8)), None);
+        assert!(matches!(map.table, Table::Sorted(_)));
+        assert_eq!(map.remove(entity(70, 1)), Some(entity(20, 1)));
+        for n in 100..5_200 {
+            assert!(map.remove(entity(n, 1)).is_some());
+            assert_eq!(map.insert(entity(n, 3), entity(n, 7)), None);
+        }
+        assert!(matches!(map.table, Table::BySlot { .. }));
+        assert_eq!(map.len(), 10_000);
+        assert_eq!(map.get(entity(70, 3)), Some(entity(8, 8)));
+        assert_eq!(map.get(entity(100, 3)), Some(entity(100, 7)));
     }
 }

@@ -20,7 +20,8 @@
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
 //!
-//! Looking up is wait-free: a probe or two expected, never more than the table has entries.
+//! Looking up is wait-free: a probe or two expected (four or five of those that come behind some thousand), never more than
+//! the table has entries.
 //! Registering and switching are lock-free. (What else can be said of a fragment later, that it is
 //! plain or cloneable, is in a `OnceLock`: of two threads that say the same of one fragment at one
 //! moment the second waits for the first, for the time of a few stores.) Nothing is ever taken out
@@ -53,11 +54,11 @@ use crate::sync::roster::Roster;
 const CAPACITY: usize = if cfg!(loom) { 4 } else { 65_535 };
 /// Entries of each hash table: at most half of them are used.
 const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
-/// The first entries of a table, 8 KiB of memory: a key is looked for there before it is anywhere else, so that the
-/// registry of a universe with some hundred fragments takes two pages, and not a page for each of them.
-const NEAR: usize = if cfg!(loom) { 2 } else { 1 << 10 };
-/// How many of these a key is looked for in.
-const NEAR_STEPS: usize = if cfg!(loom) { 1 } else { 8 };
+/// The first entries of a table, 16 KiB of memory: a key is looked for there before it is anywhere else, so that the
+/// registry of a universe with some hundred fragments takes four pages for each table, and not a page for each fragment.
+const NEAR: usize = if cfg!(loom) { 2 } else { 1 << 11 };
+/// How many of these a key is looked for in: each of them that is another fragment's is read, too, so few.
+const NEAR_STEPS: usize = if cfg!(loom) { 1 } else { 3 };
 
 /// All fragments that a family of worlds knows, each with its number.
 ///
@@ -66,7 +67,7 @@ const NEAR_STEPS: usize = if cfg!(loom) { 1 } else { 8 };
 /// [`register_clone`](Self::register_clone), [`register_plain`](Self::register_plain) and the
 /// others of their kind. Of two threads that say the same of one fragment for the first time at one
 /// moment, one waits until the other has stored it. 65,535 fragments at most; memory only for those
-/// that there are, and four pages for the first thousand.
+/// that there are, and eight pages for the first three hundred and most of the next thousand.
 ///
 /// A fragment stays as long as the registry, which is its universe's: none is ever taken out, nor is its number given
 /// again, whether or not an entity has it. So a script that is loaded again [finds](Self::find) under its name what it

@@ -248,8 +248,11 @@ fn refused(bytes: usize, error: io::Error) -> io::Error {
     } else {
         ""
     };
-    let kibibytes = bytes.div_ceil(1 << 10);
-    let what = format!("{kibibytes} KiB of addresses were refused: {error}{limits}");
+    let (count, unit) = match bytes >> 20 {
+        0 => (bytes.div_ceil(1 << 10), "KiB"),
+        _ => (bytes.div_ceil(1 << 20), "MiB"),
+    };
+    let what = format!("{count} {unit} of addresses were refused: {error}{limits}");
     io::Error::new(error.kind(), what)
 }
 

@@ -299,6 +299,9 @@ impl ProcessorBuilder {
     /// [chunks](crate::query::ChunkView::sort_key), and for a loop of one's own over up to 64 pieces. Of greater keys ids
     /// are [given by chance](crate::command::FlushReport::by_chance), whoever comes first.
     ///
+    /// Each piece is given 64 ids that nobody else has until the flush: of all that run between two flushes two million may
+    /// have some, and the ids of those behind are given by chance. So no more than there are.
+    ///
     /// ```
     /// use std::sync::Arc;
     /// use megachunk::prelude::*;

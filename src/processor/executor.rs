@@ -92,6 +92,7 @@ impl Scene<'_> {
     /// # Safety
     /// The crew is prepared for this world, and the world is this call's alone.
     pub(super) unsafe fn run_alone<W: Watch>(&self, watch: &mut W) {
+        let mut version = self.version;
         for vertex in 0..self.segment.vertices.len() as u32 {
             // Ordering: Relaxed, here and below: one thread.
             let before = match W::WATCHES {
@@ -99,9 +100,12 @@ impl Scene<'_> {
                 false => 0,
             };
             // SAFETY: one thread, in order.
-            unsafe { self.run(vertex) };
+            unsafe { self.run(vertex, version) };
+            version = version.wrapping_add(1);
             if W::WATCHES && self.passed_by.load(Ordering::Relaxed) == before {
                 self.show(vertex, watch);
+                // Newer than all that it has seen by queries of its own.
+                version = self.world.next_version();
             }
         }
     }
@@ -150,7 +154,7 @@ impl Scene<'_> {
     /// # Safety
     /// As for [`run_alone`](Self::run_alone); all vertices before this one are done, and it is this call's alone.
     #[inline]
-    unsafe fn run(&self, vertex: u32) {
+    unsafe fn run(&self, vertex: u32, version: u32) {
         let processor = self.segment.vertices[vertex as usize];
         if processor == JOINT {
             return;
@@ -163,7 +167,7 @@ impl Scene<'_> {
             return;
         }
         let turn = Turn {
-            version: self.version.wrapping_add(vertex),
+            version,
             rank: self.segment.first + vertex,
             stripes: self.stripes.as_ref(),
             first_piece: member.pieces.0,
@@ -291,7 +295,10 @@ impl Helpers<'_> {
         while let Some(vertex) = next.take() {
             // SAFETY: the vertex waits for nobody, and whoever takes it, or sees its count reach zero, has it
             // alone; for the rest `run_beside`'s caller's.
-            unsafe { self.scene.run(vertex) };
+            unsafe {
+                self.scene
+                    .run(vertex, self.scene.version.wrapping_add(vertex))
+            };
             let mut more = 0;
             segment.graph.finish(vertex, |ready| {
                 if self.is_main(ready) {

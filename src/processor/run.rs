@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::command::{Precedence, Stripes, saturated};
+use crate::command::{Stripes, saturated};
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -130,7 +130,8 @@ impl Schedule {
     ///
     /// `None` for what no processor has changed itself: who had the world between runs, what commands did when they were
     /// flushed, whoever recorded them, and observers. Nor is anything known of runs before the last one, nor of the last
-    /// one once processors have been added or removed since, or the schedule was [detached](Self::detach). To have been
+    /// one once processors have been added or removed since, or put into another order, or the schedule was [detached](Self::detach), nor of one that was
+    /// [watched](Self::run_watched). Of one that has the world to itself is all that happened in its turn. To have been
     /// lent to be written is to be changed, here as everywhere.
     ///
     /// ```
@@ -246,7 +247,11 @@ impl Schedule {
         }
         let version = world.begin_versions(segment.vertices.len() as u32);
         let first = world.moment(version);
-        segment.versions = first..first + segment.vertices.len() as u64;
+        segment.versions = match W::WATCHES {
+            // Whoever is shown the world makes versions between them.
+            true => 0..0,
+            false => first..first + segment.vertices.len() as u64,
+        };
         let stripes = (segment.commands && world.universe.is_ordered())
             .then(|| stripes(world, &mut self.crew, &self.entries, segment));
         let may = !W::WATCHES && self.execution != Execution::Alone;
@@ -347,7 +352,8 @@ impl Schedule {
             if member.mode == Mode::Idle {
                 continue;
             }
-            world.ranks.set_alone(plan.order.position_of(processor));
+            let rank = plan.order.position_of(processor);
+            world.begin_alone(rank);
             let runner = &mut member.runner;
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
@@ -380,6 +386,7 @@ impl Schedule {
                         member.timing.began = None;
                     }
                     member.failure = Some(Failure::Refused(*refusal));
+                    cell.hold(None);
                     failed = true;
                 }
             }
@@ -387,16 +394,15 @@ impl Schedule {
         // Another world that it has put in the place of its own has versions of its own.
         if let (Ok(true), Some(plan)) = (self.is_of(world), &mut self.plan) {
             plan.segments[at].versions = first..world.next_moment();
+            world.end_alone(&plan.names);
         }
         if failed {
-            world.ranks.set_alone(Precedence::OUTSIDE);
             return self.fail(world, at);
         }
         if let Some(processor) = ran {
             watch.ran(world, &self.entries[processor].name);
         }
         self.finish_segment(world, at, true, progress);
-        world.ranks.set_alone(Precedence::OUTSIDE);
         // As after a flush; what it has sent, and what a schedule has that it ran.
         collect_signals(world);
         watch.flushed(world);
@@ -551,7 +557,7 @@ fn stripes(
         .iter()
         .map(|archetype| archetype.chunks.len())
         .sum();
-    let mut pieces = 0;
+    let mut pieces = 0_usize;
     for processor in segment.processors() {
         let Some(needs) = &entries[processor].needs else {
             continue;
@@ -560,9 +566,11 @@ fn stripes(
         if needs.parallel_commands {
             // One for a recorder without a key, and for each chunk, or for pieces with numbers.
             let asked = entries[processor].pieces as usize;
-            pieces += 1 + chunks.max(PIECES).max(asked);
+            pieces = pieces
+                .saturating_add(chunks.max(PIECES).max(asked))
+                .saturating_add(1);
         } else if needs.commands {
-            pieces += 1;
+            pieces = pieces.saturating_add(1);
         }
         crew[processor].get_mut().pieces = (saturated(first), saturated(pieces));
     }

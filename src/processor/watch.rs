@@ -58,7 +58,8 @@ impl Schedule {
     /// and at each moment of a flush, whether there was anything to apply or not: `flush after NAME`, by the processor
     /// that ran last, or `flush`, where none has run yet. (There are such moments at the begin, after each phase, after
     /// processors that record commands, and before and after an exclusive one.) The world is the same afterwards as after
-    /// `run`, bit for bit, if its processors do not ask which thread they are on.
+    /// `run`, bit for bit, in an [ordered](crate::world::Universe::ordered) universe, if its processors do not ask which thread
+    /// they are on.
     ///
     /// So it is found which processor makes two runs part that were the same before: it is the first behind which their
     /// [hashes](World::state_hash) differ. It must be asked of both again from a state before that, a

@@ -118,6 +118,12 @@ impl World {
         last.wrapping_add(1)
     }
 
+    /// A version that no query has had by now: of what somebody changes who has no more than `&World`, and has it alone.
+    pub(crate) fn next_version(&self) -> u32 {
+        // Ordering: Relaxed, as in `stamp`.
+        self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
     /// Lets what is changed from now on have another version than what was changed before; which that is.
     pub(crate) fn next_moment(&mut self) -> u64 {
         let version = self.begin_versions(0);

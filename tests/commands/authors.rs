@@ -190,3 +190,48 @@ fn an_error_of_a_run_leaves_what_its_flushes_refused() {
     schedule.run(&mut world).unwrap();
     assert!(schedule.broken_off().is_none());
 }
+
+#[test]
+fn a_schedule_in_a_processor_takes_nobodys_name_away() {
+    let mut world = World::new();
+    let gone = world.create((0_u32,)).unwrap();
+    world.destroy(gone).unwrap();
+    let mut inner = Schedule::new();
+    inner.add(processor("inner", || {}));
+    inner.add(processor("other", || {}));
+    let mut schedule = Schedule::new();
+    schedule.add(exclusive_processor("sub", move |world: &mut World| {
+        inner.run(world).unwrap();
+        world.commands().destroy(gone);
+    }));
+    let late = processor("late", move |mut commands: Commands<'_>| {
+        commands.destroy(gone)
+    });
+    schedule.add(late.after("sub"));
+    let report = schedule.run(&mut world).unwrap();
+    let authors = report.flush.first_dead.into_iter().map(|dead| dead.by);
+    assert_eq!(authors.collect::<Vec<_>>(), [by("sub"), by("late")]);
+    // The host's own are nobody's.
+    world.commands().destroy(gone);
+    let dead = world.flush().first_dead;
+    assert_eq!(dead[0].by, Author::Outside);
+}
+
+#[test]
+fn what_a_processor_recorded_that_failed_is_its_own_in_the_next_flush() {
+    let mut world = World::new();
+    let gone = world.create((0_u32,)).unwrap();
+    world.destroy(gone).unwrap();
+    let mut schedule = Schedule::new();
+    schedule.add(exclusive_processor(
+        "fails",
+        move |world: &mut World| -> ProcessorResult {
+            world.commands().destroy(gone);
+            Err("no".into())
+        },
+    ));
+    assert!(schedule.run(&mut world).is_err());
+    world.commands().destroy(gone);
+    let authors = world.flush().first_dead.into_iter().map(|dead| dead.by);
+    assert_eq!(authors.collect::<Vec<_>>(), [by("fails"), Author::Outside]);
+}

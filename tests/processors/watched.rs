@@ -190,3 +190,41 @@ fn a_simulation_is_watched_tick_by_tick() {
     let hashes = [&simulation, &other].map(|one| one.world().state_hash().unwrap());
     assert_eq!(hashes[0], hashes[1]);
 }
+
+#[test]
+fn who_watches_and_looks_for_changes_misses_none_of_those_that_come_later() {
+    let mut world = World::new();
+    world.create((0_u32, 0_u64)).unwrap();
+    let mut schedule = Schedule::new();
+    // One part between flushes: all three have their turns in it.
+    schedule
+        .add(processor("one", |mut all: QueryRun<'_, &mut u32>| {
+            all.for_each(|number| *number += 1);
+        }))
+        .add(processor("two", |mut all: QueryRun<'_, &mut u64>| {
+            all.for_each(|number| *number += 1);
+        }))
+        .add(processor("three", |mut all: QueryRun<'_, &mut u32>| {
+            all.for_each(|number| *number += 1);
+        }));
+    let mut changed = Query::<&u64, Changed<u64>>::new(&world).unwrap();
+    let mut index = ValueIndex::<u64>::new(&world).unwrap();
+    index.update(&world);
+    let (mut seen, mut sent) = (Vec::new(), world.version());
+    for _ in 0..2 {
+        schedule
+            .run_watched(&mut world, |world, name| {
+                let since = changed.read(world).since(sent - 1).count();
+                let count = changed.read(world).count();
+                sent = world.version();
+                if count + since > 0 {
+                    seen.push((name.to_owned(), count, since));
+                }
+                index.update(world);
+            })
+            .unwrap();
+    }
+    let two = seen.iter().filter(|(name, ..)| name == "two");
+    assert_eq!(two.count(), 2, "{seen:?}");
+    assert_eq!((index.get(&2).len(), index.get(&0).len()), (1, 0));
+}

@@ -65,7 +65,7 @@ fn a_full_registry_finds_every_name_in_a_few_steps() {
 }
 
 #[test]
-fn some_hundred_fragments_stand_in_two_pages_of_a_table() {
+fn some_hundred_fragments_stand_in_four_pages_of_a_table() {
     let registry = FragmentRegistry::new();
     let layout = core::alloc::Layout::new::<u32>();
     for number in 0..300 {
@@ -75,8 +75,8 @@ fn some_hundred_fragments_stand_in_two_pages_of_a_table() {
         let name = format!("{number}");
         registry.entry(Key::Name(&name)).expect("it is defined").0
     });
-    // By chance all: one in three entries is taken in the end, and eight are looked at.
-    assert!(entries.filter(|&at| at >= NEAR).count() <= 3);
+    // By chance all but one: one in seven entries is taken in the end, and three are looked at.
+    assert!(entries.filter(|&at| at >= NEAR).count() <= 6);
 }
 
 #[test]

@@ -113,7 +113,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// The version of this run: what to tell [`since`](Self::since) for all that changes after it, among which its own
-    /// writes are not. As [`World::version`](crate::world::World::version), for who has the run and not the world. O(1).
+    /// writes are not. As [`World::version`](crate::world::World::version), for who has the run and not the world. In a
+    /// processor that is so for the fragments that the run asks for: others are written beside it, perhaps, by processors
+    /// with lesser versions, and whoever asks for them is told the version of a run that reads them. O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -238,6 +238,8 @@ impl Flush<'_> {
     }
 
     /// Reports that entities of a chunk stay as they are.
+    #[cold]
+    #[inline(never)]
     fn refuse_few(&mut self, world: &World, singles: &[Single], error: &WorldError) {
         for single in singles {
             let data = &world.archetypes[single.archetype as usize];

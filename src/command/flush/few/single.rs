@@ -157,7 +157,7 @@ impl<'l> Singles<'l> {
                     rows.skip(payload, 1);
                 }
                 let Some((archetype, Row { chunk, row })) = finder.find(entity) else {
-                    is_dead(world, entity).then(|| self.dead.push((entity, number)))?;
+                    self.lose(world, entity, number)?;
                     continue;
                 };
                 self.all.push(Single {
@@ -171,6 +171,13 @@ impl<'l> Singles<'l> {
             }
         }
         Some(())
+    }
+
+    /// A command whose entity does not lie in the world; `None` if it is not dead, and no more than that.
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self, world: &World, entity: Entity, piece: u32) -> Option<()> {
+        is_dead(world, entity).then(|| self.dead.push((entity, piece)))
     }
 
     /// Makes one of those that are of one entity.

@@ -15,6 +15,14 @@ mod world_commands;
 mod world_compare;
 #[path = "../../tests/support/world_fragments.rs"]
 mod world_fragments;
+#[path = "../../tests/support/world_heard.rs"]
+mod world_heard;
+#[path = "../../tests/support/world_more.rs"]
+mod world_more;
+#[path = "../../tests/support/world_more_bytes.rs"]
+mod world_more_bytes;
+#[path = "../../tests/support/world_more_commands.rs"]
+mod world_more_commands;
 #[path = "../../tests/support/world_naive.rs"]
 mod world_naive;
 #[path = "../../tests/support/world_ops.rs"]
@@ -25,9 +33,10 @@ mod world_probes;
 mod world_recorded;
 #[path = "../../tests/support/world_recorder.rs"]
 mod world_recorder;
+#[path = "../../tests/support/world_weathers.rs"]
+mod world_weathers;
 
 use world_bytes::Input;
-use world_ops::{run, run_ordered};
 
 /// Any operations; the format of `bytes` stands in the target `structural`.
 ///
@@ -46,11 +55,7 @@ pub fn commands(bytes: &[u8]) {
 }
 
 fn run_input(input: Option<Input>) {
-    let Some((ordered, ops)) = input else {
-        return;
-    };
-    match ordered {
-        false => run(&ops),
-        true => run_ordered(&ops),
+    if let Some(input) = input {
+        input.run();
     }
 }

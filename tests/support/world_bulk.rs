@@ -20,17 +20,17 @@ use crate::world_fragments::{
     Team, Text, Weather, WithShape, core_kinds_of, core_shape_of, gone_kinds_of, gone_shape_of,
     kinds_of, register, shape_of, with_core, with_gone, with_shape,
 };
-use crate::world_naive::{Refusal, Row};
+use crate::world_naive::{NAMES, Refusal, Row};
 use crate::world_ops::{Machine, WORLDS, begin, fused, same_report, universe, universe_for};
 use crate::world_probes::{self, Watch};
 
 /// What is done with a filter that a number stands for.
-trait WithFilter {
+pub(crate) trait WithFilter {
     type Out;
     fn with<F: QueryFilter>(self) -> Self::Out;
 }
 
-fn with_filter<W: WithFilter>(which: u8, with: W) -> W::Out {
+pub(crate) fn with_filter<W: WithFilter>(which: u8, with: W) -> W::Out {
     match which % 6 {
         0 => with.with::<With<Small>>(),
         1 => with.with::<Without<Tag>>(),
@@ -135,7 +135,7 @@ impl Machine {
     }
 
     /// The world of the operation, and the other one.
-    fn both(&mut self) -> (&mut World, &mut World) {
+    pub(crate) fn both(&mut self) -> (&mut World, &mut World) {
         let [one, two] = &mut self.worlds[..] else {
             unreachable!("a run has two worlds")
         };
@@ -403,7 +403,7 @@ impl Machine {
 
     // --- Fragments known at run time ----------------------------------------------------------------
 
-    fn dynamic_bundle(&mut self, kinds: &[Kind], payload: u32) -> DynamicBundle {
+    pub(crate) fn dynamic_bundle(&mut self, kinds: &[Kind], payload: u32) -> DynamicBundle {
         self.note_weathers(kinds, payload, 1);
         let registry = self.universe.registry();
         let values = kinds
@@ -593,6 +593,13 @@ impl Machine {
             let on = |kind| row.has(kind).then(|| row.is_on(kind));
             assert_eq!(loaded.is_enabled::<Switch>(entity).ok(), on(Kind::Switch));
             assert_eq!(loaded.is_enabled::<Awake>(entity).ok(), on(Kind::Awake));
+            let name = self.model.name_of(self.at, entity).unwrap();
+            assert_eq!(loaded.name(entity).unwrap(), name);
+        }
+        for (which, name) in NAMES.into_iter().enumerate() {
+            let mut named = self.model.named(self.at, which);
+            named.retain(|&entity| self.model.row(self.at, entity).is_ok());
+            assert_eq!(loaded.named(name).collect::<Vec<_>>(), named, "{name:?}");
         }
         for n in 0..4 {
             let new = loaded.create((Small(n),)).unwrap();
@@ -610,6 +617,7 @@ impl Machine {
         let options = self.plain_options();
         let both = [&self.worlds[0], &self.worlds[1]];
         let bytes = World::worlds_to_snapshot(&both, &options).unwrap();
+        (0..WORLDS).for_each(|at| self.end_recorded(at));
         let load = LoadOptions::new();
         let mut loaded = if how.is_multiple_of(2) {
             let universe = universe_for(self.hands);
@@ -632,8 +640,8 @@ impl Machine {
             loaded
         };
         assert_eq!(loaded.len(), WORLDS);
-        for world in &mut loaded {
-            begin(world, self.hands);
+        for (at, world) in loaded.iter_mut().enumerate() {
+            begin(world, at, self.hands, self.ears.as_ref());
         }
         self.watches = loaded
             .iter()
@@ -641,8 +649,6 @@ impl Machine {
             .collect();
         self.changes = loaded.iter().map(Changes::new).collect();
         self.forks = [false; WORLDS];
-        self.recorded = Default::default();
-        self.named = [false; WORLDS];
         self.worlds = loaded;
     }
 }

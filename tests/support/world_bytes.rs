@@ -10,15 +10,22 @@ use std::iter::Copied;
 use std::slice;
 
 use crate::world_commands::CommandOp;
-use crate::world_ops::WorldOp;
+use crate::world_more::MoreOp;
+use crate::world_more_bytes::{MORE_COMMANDS, MORE_OPS};
+use crate::world_more_commands::MoreCommand;
+use crate::world_ops::{WorldOp, run, run_ordered};
 
 /// What is left of an input.
 pub(crate) type Bytes<'a> = Copied<slice::Iter<'a, u8>>;
 
 /// How many operations there are.
-pub(crate) const OPS: u8 = 52;
+pub(crate) const OPS: u8 = MORE + MORE_OPS;
 /// How many commands.
-pub(crate) const COMMANDS: u8 = 18;
+pub(crate) const COMMANDS: u8 = MORE_COMMAND + MORE_COMMANDS;
+/// The first of those in `world_more.rs`.
+const MORE: u8 = 52;
+/// The same of commands, in `world_more_commands.rs`.
+const MORE_COMMAND: u8 = 18;
 /// The first of those that are about recorders.
 const SCRIPT: u8 = 43;
 const COMMAND: u8 = 44;
@@ -33,8 +40,27 @@ const STRUCTURAL_ENTITIES: usize = 400;
 const COMMANDS_OPS: usize = 96;
 const COMMANDS_ENTITIES: usize = 600;
 
-/// Whether the universe is ordered, and the operations.
-pub(crate) type Input = (bool, Vec<(u8, WorldOp)>);
+/// What an input says: operations, and how they are run.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) ordered: bool,
+    /// With observers of the worlds.
+    pub(crate) heard: bool,
+    pub(crate) ops: Vec<(u8, WorldOp)>,
+}
+
+impl Input {
+    /// Runs it.
+    ///
+    /// # Panics
+    /// As soon as the worlds and the model disagree.
+    pub(crate) fn run(&self) {
+        match self.ordered {
+            false => run(&self.ops, self.heard),
+            true => run_ordered(&self.ops, self.heard),
+        }
+    }
+}
 
 /// Any operations; the format of `bytes` stands in the target `structural`. `note` gets the number of each, and that of a
 /// command. What is left of `bytes` says nothing.
@@ -64,7 +90,7 @@ fn input(
     mut note: impl FnMut((u8, Option<u8>)),
     number: impl Fn(u8, &mut Bytes<'_>) -> u8,
 ) -> Option<Input> {
-    let ordered = bytes.next()? % 2 == 1;
+    let how = bytes.next()?;
     let mut ops = Vec::new();
     let mut created = 0;
     while ops.len() < most_ops && created < most_entities {
@@ -78,7 +104,11 @@ fn input(
         created += entities(op);
         ops.push((first >> 7, op));
     }
-    Some((ordered, ops))
+    Some(Input {
+        ordered: how & 1 != 0,
+        heard: how & 2 != 0,
+        ops,
+    })
 }
 
 /// The number of an operation that a byte stands for.
@@ -293,6 +323,7 @@ fn op(number: u8, bytes: &mut Bytes<'_>) -> WorldOp {
             back: byte(),
         },
         51 => WorldOp::Reload { how: byte() },
+        MORE..OPS => WorldOp::More(MoreOp::made(number - MORE, &mut byte)),
         _ => unreachable!("there are {OPS} operations"),
     }
 }
@@ -383,6 +414,9 @@ fn command(bytes: &mut Bytes<'_>) -> CommandOp {
             pick: pick(byte()),
             kinds: u16::from_le_bytes([byte(), byte()]),
         },
+        MORE_COMMAND.. => {
+            CommandOp::More(MoreCommand::made(number - MORE_COMMAND, &mut byte, pick))
+        }
         _ => CommandOp::CreateCopies {
             kinds: u16::from_le_bytes([byte(), byte()]),
             // Few prototypes, so that some are copied again and again.
@@ -401,6 +435,7 @@ fn entities(op: WorldOp) -> usize {
         | WorldOp::Command(
             CommandOp::CreateBatch { len, .. } | CommandOp::CreateCopies { len, .. },
         ) => len.into(),
+        WorldOp::More(more) => more.entities(),
         _ => 0,
     }
 }

@@ -139,10 +139,9 @@ impl Machine {
     }
 
     pub(crate) fn renew(&mut self, fuse: u8) {
+        self.end_recorded(self.at);
         self.model.end(self.at);
-        self.recorded[self.at].clear();
-        self.named[self.at] = false;
-        let new = new_world(&self.universe, self.hands);
+        let new = new_world(&self.universe, self.at, self.hands, self.ears.as_ref());
         self.watches[self.at] = Watch::new(&new).unwrap();
         self.changes[self.at] = Changes::new(&new);
         self.forks[self.at] = false;

@@ -13,6 +13,7 @@ use crate::world_bulk::{few, lets_through};
 use crate::world_fragments::{
     Awake, Kind, Matrix, Small, Switch, Text, core_kinds_of, get_mut_kind, kinds_of, switch_kind,
 };
+use crate::world_more::MoreOp;
 use crate::world_naive::{Naive, Refusal, Row};
 use crate::world_ops::{Machine, WORLDS, WorldOp};
 
@@ -200,6 +201,7 @@ impl Machine {
                 | WorldOp::MoveArchetype { .. }
                 | WorldOp::MoveAll
                 | WorldOp::Reload { .. }
+                | WorldOp::More(MoreOp::MoveOne { .. })
         );
         let mut all = [quiet || !both; WORLDS];
         all[self.at] = quiet;
@@ -287,6 +289,7 @@ impl Machine {
             WorldOp::QueryDestroy { which, .. }
             | WorldOp::QueryShare { which, .. }
             | WorldOp::QueryMove { which } => nobody(which),
+            WorldOp::More(op) => self.more_does_nothing(op),
             _ => false,
         }
     }

@@ -12,6 +12,7 @@ use megachunk::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::world_fragments::{Fused, Guard, Kind};
+use crate::world_more_commands::MoreCommand;
 use crate::world_naive::{Naive, Refusal};
 use crate::world_ops::{Hands, Machine, fused};
 use crate::world_recorded::{Act, MIDDLE, Replay, Segment, Tally};
@@ -104,6 +105,7 @@ pub(crate) enum CommandOp {
         what: u8,
         payload: u32,
     },
+    More(MoreCommand),
 }
 
 /// What a recorder is to record.
@@ -229,8 +231,13 @@ impl Machine {
     fn prototypes_of(&mut self, scripts: &[Script]) -> Prototypes {
         let mut prototypes = Prototypes::new();
         for &command in scripts.iter().flat_map(|script| &script.commands) {
-            let CommandOp::CreateCopies { kinds, payload, .. } = command else {
-                continue;
+            let (kinds, payload) = match command {
+                CommandOp::CreateCopies { kinds, payload, .. } => (kinds, payload),
+                CommandOp::More(more) => match more.prototype() {
+                    Some(named) => named,
+                    None => continue,
+                },
+                _ => continue,
             };
             if !prototypes.contains_key(&(kinds, payload))
                 && let Some(made) = self.prototype(kinds, payload)
@@ -318,9 +325,18 @@ impl Machine {
                                 self.note_weathers(come, payload, 1);
                             }
                             Act::Enable { kind, .. } => assert!(kind.is_enableable()),
-                            Act::Destroy | Act::Call { .. } => {}
+                            Act::Destroy | Act::Call { .. } | Act::Clone { .. } => {}
                         }
                         segment.commands.push((entity, act));
+                    }
+                    Done::Reserved(entities) => {
+                        entities
+                            .into_iter()
+                            .for_each(|entity| self.model.reserve(entity));
+                    }
+                    Done::Cloned(new, of) => {
+                        self.model.reserve(new);
+                        segment.commands.push((new, Act::Clone { of }));
                     }
                     Done::Refused(gone, come, refusal) => {
                         assert_eq!(Naive::can_change(gone, come), Err(refusal));
@@ -379,6 +395,7 @@ impl Machine {
             opened: &mut self.opened,
             events,
             fused: flushed.is_err(),
+            heard: &mut self.heard,
         };
         let expected = replay.flush();
         assert!(replay.events.is_empty(), "{:?}", replay.events);

@@ -66,6 +66,7 @@ impl Machine {
             (all_teams.len()..=shared).contains(&teams) || waits && teams > shared,
             "{teams} shared values are kept, not {shared}"
         );
+        self.compare_names();
         // All of few; of many a part that walks through them.
         let given = &self.model.given;
         let stride = given.len() / 64 + 1;
@@ -115,6 +116,8 @@ impl Machine {
                     || self.model.is_reserved(entity)
                     || expected == Err(Refusal::Pending)
             );
+            let name = world.name(entity).map_err(|error| Refusal::of(&error));
+            assert_eq!(name, self.model.name_of(at, entity));
             let row = match (world.fragments(entity), expected) {
                 (Ok(fragments), Ok(row)) => {
                     assert_eq!(fragments.count(), row.values.len());
@@ -212,6 +215,7 @@ impl Machine {
             }
         }
         for at in 0..WORLDS {
+            self.end_recorded(at);
             self.model.end(at);
         }
         self.worlds.clear();
@@ -271,6 +275,7 @@ impl Machine {
             opened: &mut self.opened.clone(),
             events: VecDeque::new(),
             fused: true,
+            heard: &mut Vec::new(),
         };
         replay.flush();
         for &entity in &self.model.given {
@@ -350,6 +355,17 @@ impl Machine {
         Some(row)
     }
 
+    /// A world goes: what is recorded for it goes, too, and gives back the ids that it has promised.
+    pub(crate) fn end_recorded(&mut self, at: usize) {
+        let segments = std::mem::take(&mut self.recorded[at]);
+        for (entity, act) in segments.iter().flat_map(|segment| &segment.commands) {
+            if matches!(act, Act::Clone { .. }) && self.model.is_reserved(*entity) {
+                self.model.release(at, *entity).unwrap();
+            }
+        }
+        self.named[at] = false;
+    }
+
     /// Values that count themselves and wait for a flush.
     pub(crate) fn waiting(&self, kind: Kind) -> usize {
         let commands = self.recorded.iter().flatten();
@@ -357,6 +373,7 @@ impl Machine {
         let waits = |act: &Act| match act {
             Act::Destroy | Act::Enable { .. } => 0,
             Act::Change { come, .. } => come.iter().filter(|&&come| come == kind).count(),
+            Act::Clone { .. } => 0,
             Act::Call { .. } => usize::from(kind == Kind::Counted),
         };
         commands.map(|(_, act)| waits(act)).sum()

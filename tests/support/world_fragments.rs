@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
@@ -31,6 +31,8 @@ pub(crate) struct Ledger {
     fuse: AtomicU32,
     /// Values that were dropped twice, or never made.
     wrongs: AtomicU32,
+    /// User's code has panicked.
+    burnt: AtomicBool,
 }
 
 impl Ledger {
@@ -46,10 +48,16 @@ impl Ledger {
         if left > 0 && !std::thread::panicking() {
             self.fuse.store(left - 1, Ordering::Relaxed);
             if left == 1 {
+                self.burnt.store(true, Ordering::Relaxed);
                 // Not `panic!`: that would print, and a fuzzer would call it a crash.
                 resume_unwind(Box::new(what));
             }
         }
+    }
+
+    /// Whether user's code has panicked since this was asked last.
+    pub(crate) fn has_burnt(&self) -> bool {
+        self.burnt.swap(false, Ordering::Relaxed)
     }
 
     /// How many values of a name are alive.

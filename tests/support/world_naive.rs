@@ -23,6 +23,7 @@ pub(crate) enum Refusal {
     ConstShared,
     NotCloneable,
     NotEnableable,
+    Same,
 }
 
 impl Refusal {
@@ -46,6 +47,7 @@ impl Refusal {
             WorldError::ConstShared { .. } => Self::ConstShared,
             WorldError::NotCloneable { .. } => Self::NotCloneable,
             WorldError::NotEnableable { .. } => Self::NotEnableable,
+            WorldError::Twice { .. } => Self::Same,
             error => panic!("{error}"),
         }
     }
@@ -131,7 +133,19 @@ pub(crate) struct Naive {
     states: BTreeMap<Entity, State>,
     /// In the order in which they were given out.
     pub(crate) given: Vec<Entity>,
+    /// What each world calls its entities, by the number of the name; in the order in which they got it.
+    names: [Vec<(Entity, usize)>; WORLDS],
+    /// Who has gone to the other world, and has left the name behind as yet.
+    gone: BTreeSet<Entity>,
 }
+
+/// What entities are called.
+pub(crate) const NAMES: [&str; 4] = [
+    "",
+    "ant",
+    "bee",
+    "the queen of all bees, whose name is a long one",
+];
 
 fn twice(kinds: &[Kind]) -> bool {
     kinds.iter().collect::<BTreeSet<_>>().len() < kinds.len()
@@ -241,6 +255,7 @@ impl Naive {
     /// A world goes, and what was recorded for it.
     pub(crate) fn end(&mut self, world: usize) {
         self.clear(world);
+        self.names[world].clear();
         for state in self.states.values_mut() {
             if matches!(state, State::Pending { world: there, .. } if *there == world) {
                 *state = State::Destroyed;
@@ -250,6 +265,7 @@ impl Naive {
 
     /// Worlds have been saved and loaded: what is not plain is left out, and so are all who are in no world.
     pub(crate) fn reload(&mut self) {
+        self.names = self.saved_names();
         for state in self.states.values_mut() {
             match state {
                 State::Built { row, .. } => row.keep_plain(),
@@ -268,12 +284,26 @@ impl Naive {
                 loaded.push((new(entity), State::Built { world, row }));
             }
         }
+        let mut names = self.saved_names();
         for world in 0..WORLDS {
             self.end(world);
         }
         for (entity, state) in loaded {
             self.enter(entity, state);
         }
+        for (entity, _) in names.iter_mut().flatten() {
+            *entity = new(*entity);
+        }
+        self.names = names;
+    }
+
+    /// What is saved of names: those of who is built in the world.
+    fn saved_names(&self) -> [Vec<(Entity, usize)>; WORLDS] {
+        [0, 1].map(|world| {
+            let names = self.names[world].iter().copied();
+            let saved = names.filter(|&(entity, _)| self.row(world, entity).is_ok());
+            saved.collect()
+        })
     }
 
     /// The fragments of an entity of a world.
@@ -288,7 +318,7 @@ impl Naive {
         }
     }
 
-    fn row_mut(&mut self, world: usize, entity: Entity) -> Result<&mut Row, Refusal> {
+    pub(crate) fn row_mut(&mut self, world: usize, entity: Entity) -> Result<&mut Row, Refusal> {
         self.row(world, entity)?;
         match self.states.get_mut(&entity) {
             Some(State::Built { row, .. }) => Ok(row),
@@ -374,6 +404,7 @@ impl Naive {
         if let Some(State::Built { world, .. }) = self.states.get_mut(&entity) {
             *world = 1 - *world;
         }
+        self.gone.insert(entity);
         Ok(())
     }
 
@@ -490,5 +521,112 @@ impl Naive {
             self.states.insert(entity, State::Destroyed);
         }
         all.len()
+    }
+
+    // --- Clones, copies, and several at once ---------------------------------------------------------
+
+    /// A reserved entity becomes a clone of another one.
+    pub(crate) fn build_clone(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        of: Entity,
+    ) -> Result<(), Refusal> {
+        match self.row(world, entity) {
+            Err(Refusal::NotBuilt) => {}
+            Ok(_) | Err(Refusal::Elsewhere | Refusal::Pending) => {
+                return Err(Refusal::AlreadyBuilt);
+            }
+            Err(refusal) => return Err(refusal),
+        }
+        let row = self.cloned(world, of)?;
+        self.states.insert(entity, State::Built { world, row });
+        Ok(())
+    }
+
+    /// Whether the small values of several entities can be lent together.
+    pub(crate) fn disjoint(&self, world: usize, entities: [Entity; 3]) -> Result<(), Refusal> {
+        if BTreeSet::from(entities).len() < entities.len() {
+            return Err(Refusal::Same);
+        }
+        for entity in entities {
+            let row = self.row(world, entity)?;
+            row.get(Kind::Small).ok_or(Refusal::Missing)?;
+        }
+        Ok(())
+    }
+
+    // --- Names -------------------------------------------------------------------------------------
+
+    /// Who may have a name here: who is in the world, or reserved.
+    fn may_be_named(&self, world: usize, entity: Entity) -> Result<(), Refusal> {
+        match self.row(world, entity) {
+            Ok(_) | Err(Refusal::NotBuilt) => Ok(()),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Calls an entity by a name; who has it keeps the place.
+    pub(crate) fn name(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        which: usize,
+    ) -> Result<(), Refusal> {
+        self.may_be_named(world, entity)?;
+        if !self.names[world].contains(&(entity, which)) {
+            self.names[world].retain(|(named, _)| *named != entity);
+            self.names[world].push((entity, which));
+        }
+        Ok(())
+    }
+
+    /// Takes a name away; whether there was one.
+    pub(crate) fn unname(&mut self, world: usize, entity: Entity) -> Result<bool, Refusal> {
+        self.may_be_named(world, entity)?;
+        let before = self.names[world].len();
+        self.names[world].retain(|(named, _)| *named != entity);
+        Ok(self.names[world].len() < before)
+    }
+
+    /// What an entity is called.
+    pub(crate) fn name_of(
+        &self,
+        world: usize,
+        entity: Entity,
+    ) -> Result<Option<&'static str>, Refusal> {
+        self.may_be_named(world, entity)?;
+        let mut names = self.names[world].iter();
+        let name = names.find(|(named, _)| *named == entity);
+        Ok(name.map(|&(_, which)| NAMES[which]))
+    }
+
+    /// The names of those who live, or wait for a flush of the world.
+    pub(crate) fn names(&self, world: usize) -> impl Iterator<Item = (Entity, usize)> + '_ {
+        let here = move |entity| {
+            let row = self.row(world, entity);
+            matches!(row, Ok(_) | Err(Refusal::NotBuilt | Refusal::Pending))
+        };
+        let names = self.names[world].iter().copied();
+        names.filter(move |&(entity, _)| here(entity))
+    }
+
+    /// Who has a name, in the order in which they got it.
+    pub(crate) fn named(&self, world: usize, which: usize) -> Vec<Entity> {
+        let names = self.names(world).filter(|(_, name)| *name == which);
+        names.map(|(entity, _)| entity).collect()
+    }
+
+    /// Who has gone from a world to the other one takes the name along, and has none there but that.
+    pub(crate) fn names_go_along(&mut self, from: usize) {
+        let gone = std::mem::take(&mut self.gone);
+        if gone.is_empty() {
+            return;
+        }
+        self.names[1 - from].retain(|(entity, _)| !gone.contains(entity));
+        let all = std::mem::take(&mut self.names[from]).into_iter();
+        let (goes, stays) = all.partition(|(entity, _)| gone.contains(entity));
+        self.names[from] = stays;
+        self.names[1 - from].extend::<Vec<_>>(goes);
     }
 }

@@ -25,9 +25,12 @@ use megachunk::world::{SliceReport, Universe};
 use crate::world_changes::{Changes, Hashes};
 use crate::world_commands::{CommandOp, Script};
 use crate::world_fragments::{Fused, Guard, Kind, Ledger, Made, Team, register};
+use crate::world_heard::{Ears, Heard, Scene, scene};
+use crate::world_more::MoreOp;
 use crate::world_naive::{Naive, Refusal};
 use crate::world_probes::{self, Kept, Watch};
 use crate::world_recorded::{Event, Segment};
+use crate::world_weathers::Templates;
 
 /// Worlds of a run.
 pub(crate) const WORLDS: usize = 2;
@@ -256,6 +259,7 @@ pub(crate) enum WorldOp {
     Reload {
         how: u8,
     },
+    More(MoreOp),
 }
 
 /// Options that cost little: huge pages would be cleared for a handful of entities.
@@ -278,21 +282,22 @@ pub(crate) fn universe_for(hands: Hands) -> Universe {
     }
 }
 
-/// Runs operations, each on the world whose number stands before it (modulo their number).
+/// Runs operations, each on the world whose number stands before it (modulo their number), with or without observers of
+/// the worlds.
 ///
 /// # Panics
 /// As soon as the worlds and the model disagree.
-pub(crate) fn run(ops: &[(u8, WorldOp)]) {
-    Machine::new(Hands::AsSaid).run(ops);
+pub(crate) fn run(ops: &[(u8, WorldOp)], heard: bool) {
+    Machine::new(Hands::AsSaid, heard).run(ops);
 }
 
-/// Runs operations in two ordered universes: with as many threads as they say and a flush by several, and all by one
-/// thread.
+/// Runs operations in two ordered universes, with or without observers of the worlds: with as many threads as they say and
+/// a flush by several, and all by one thread.
 ///
 /// # Panics
 /// As soon as worlds and model disagree, and if the two universes differ in an id, a value, or the order of rows.
-pub(crate) fn run_ordered(ops: &[(u8, WorldOp)]) {
-    let [many, one] = [Hands::Many, Hands::One].map(|hands| Machine::new(hands).run(ops));
+pub(crate) fn run_ordered(ops: &[(u8, WorldOp)], heard: bool) {
+    let [many, one] = [Hands::Many, Hands::One].map(|hands| Machine::new(hands, heard).run(ops));
     let [(many, mut hashes), (one, others)] = [many, one];
     hashes.join(others);
     for (step, (many, one)) in many.iter().zip(&one).enumerate() {
@@ -300,17 +305,26 @@ pub(crate) fn run_ordered(ops: &[(u8, WorldOp)]) {
     }
 }
 
-/// A new world of a universe.
-pub(crate) fn new_world(universe: &Arc<Universe>, hands: Hands) -> World {
+/// A new world of a universe, which has this number.
+pub(crate) fn new_world(
+    universe: &Arc<Universe>,
+    number: usize,
+    hands: Hands,
+    ears: Option<&Ears>,
+) -> World {
     let mut world = World::of(universe).unwrap();
-    begin(&mut world, hands);
+    begin(&mut world, number, hands, ears);
     world
 }
 
-/// Flushes of a world are shared out however little there is to do, if several threads are to work.
-pub(crate) fn begin(world: &mut World, hands: Hands) {
+/// Flushes of a world are shared out however little there is to do, if several threads are to work; and it is observed, if
+/// somebody is to hear of it.
+pub(crate) fn begin(world: &mut World, number: usize, hands: Hands, ears: Option<&Ears>) {
     if hands == Hands::Many {
         world.set_flush_threads_from(Some(1));
+    }
+    if let Some(ears) = ears {
+        ears.listen_to(world, number).unwrap();
     }
 }
 
@@ -374,13 +388,21 @@ pub(crate) struct Machine {
     /// What closures say.
     pub(crate) log: Arc<Mutex<VecDeque<Event>>>,
     pub(crate) calls: Arc<AtomicU32>,
+    /// Who observes the worlds, if somebody does.
+    pub(crate) ears: Option<Ears>,
+    /// What a flush must have told.
+    pub(crate) heard: Vec<Heard>,
+    /// What new chunks begin with.
+    pub(crate) templates: Templates,
 }
 
 impl Machine {
-    fn new(hands: Hands) -> Self {
+    fn new(hands: Hands, heard: bool) -> Self {
         let universe = Arc::new(universe_for(hands));
         register(&universe).unwrap();
-        let worlds: Vec<World> = (0..WORLDS).map(|_| new_world(&universe, hands)).collect();
+        let ears = heard.then(Ears::default);
+        let worlds = (0..WORLDS).map(|at| new_world(&universe, at, hands, ears.as_ref()));
+        let worlds: Vec<World> = worlds.collect();
         let watches = worlds.iter().map(Watch::new);
         Self {
             hands,
@@ -403,16 +425,26 @@ impl Machine {
             opened: 0,
             log: Arc::default(),
             calls: Arc::default(),
+            ears,
+            heard: Vec::new(),
+            templates: Templates::new(),
         }
     }
 
     /// Runs operations; how the worlds of an ordered universe stood after each, and hashes of what was in the worlds.
     fn run(mut self, ops: &[(u8, WorldOp)]) -> (Vec<Stand>, Hashes) {
         let mut stands = Vec::new();
+        let mut sky = self.sky();
         for (number, &(world, op)) in ops.iter().enumerate() {
             self.at = usize::from(world) % WORLDS;
             let quiet = self.is_quiet(op);
+            let before: Option<Scene> = self.ears.is_some().then(|| scene(&self.model));
             self.step(op);
+            self.model.names_go_along(self.at);
+            if let Some(before) = before {
+                self.listen(&before, op);
+            }
+            sky = self.look_up(&sky, op);
             self.compare(number, quiet);
             if self.is_ordered() {
                 stands.push(self.stand());
@@ -543,6 +575,12 @@ impl Machine {
             WorldOp::Trim => {
                 self.worlds[self.at].trim();
                 self.universe.trim();
+                let names = self.model.names(self.at).count();
+                assert_eq!(
+                    self.worlds[self.at].stats().names,
+                    names,
+                    "names of the dead"
+                );
             }
             WorldOp::ChunkSize { chunks } => {
                 self.worlds[self.at].set_chunk_size(1 + usize::from(chunks) % 3);
@@ -619,6 +657,7 @@ impl Machine {
             WorldOp::Forks { on } => self.set_forks(on),
             WorldOp::Since { which, back } => self.since(which, back),
             WorldOp::Reload { how } => self.reload(how),
+            WorldOp::More(op) => self.step_of_more(op),
             op => unreachable!("{op:?} is an operation on one entity"),
         }
     }

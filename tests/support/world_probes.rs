@@ -10,7 +10,7 @@ use crate::world_fragments::{
     Awake, Counted, Fused, Guard, Kind, Ledger, Matrix, Page, Small, Species, Switch, Tag, Team,
     Text, Weather,
 };
-use crate::world_naive::{Naive, Row};
+use crate::world_naive::{Naive, Refusal, Row};
 
 /// A query type, and what it must give.
 pub(crate) trait Probe {
@@ -161,6 +161,16 @@ pub(crate) trait Kept {
 
     /// Runs it with a closure that burns the ledger's fuse.
     fn interrupt(&mut self, world: &mut World, ledger: &Ledger);
+
+    /// Runs it on some entities, in one of several ways, and compares.
+    fn run_in(
+        &mut self,
+        world: &mut World,
+        model: &mut Naive,
+        number: usize,
+        way: u8,
+        entities: &[Entity],
+    );
 }
 
 struct KeptProbe<P: Probe>(Query<P::Data, P::Filter>);
@@ -218,6 +228,89 @@ impl<P: Probe> Kept for KeptProbe<P> {
     fn interrupt(&mut self, world: &mut World, ledger: &Ledger) {
         self.0.on(world).for_each(|_| ledger.burn(Fused::Make));
     }
+
+    fn run_in(
+        &mut self,
+        world: &mut World,
+        model: &mut Naive,
+        number: usize,
+        way: u8,
+        entities: &[Entity],
+    ) {
+        let name = std::any::type_name::<P>();
+        // Who stands there twice is lent once by a collection, and as often as asked for by look-ups.
+        let once = way % 4 < 2;
+        let mut expected = Vec::new();
+        let mut refused = Vec::new();
+        let mut known = BTreeMap::new();
+        for (at, &entity) in entities.iter().enumerate() {
+            match model.row_mut(number, entity) {
+                Ok(row) => {
+                    if once && known.contains_key(&entity) {
+                        continue;
+                    }
+                    known.insert(entity, ());
+                    expected.extend(P::expected(row).map(|values| (entity, values)));
+                }
+                Err(refusal) => refused.push((at, refusal)),
+            }
+        }
+        let mut seen: Vec<(Entity, Vec<u32>)> = Vec::new();
+        let report = match way % 4 {
+            0 => {
+                let mut run = self.0.on(world);
+                Some(run.for_each_in(entities, |item| seen.push(P::seen(item))))
+            }
+            1 => {
+                let all = Mutex::new(Vec::new());
+                let mut run = self.0.on(world);
+                let report =
+                    run.par_for_each_in(entities, |item| all.lock().unwrap().push(P::seen(item)));
+                seen = all.into_inner().unwrap();
+                Some(report)
+            }
+            2 => {
+                let mut lookup = self.0.lookup_mut(world);
+                for (at, &entity) in entities.iter().enumerate() {
+                    match lookup.get_mut(entity) {
+                        Ok(item) => seen.push(P::seen(item)),
+                        Err(error) => refuses(&refused, at, &error),
+                    }
+                }
+                None
+            }
+            _ => {
+                let mut next = 0;
+                let mut lookup = self.0.lookup_mut(world);
+                lookup.for_each(entities, |at, item| {
+                    assert_eq!(at, next, "the order of {name}");
+                    next += 1;
+                    match item {
+                        Ok(item) => seen.push(P::seen(item)),
+                        Err(error) => refuses(&refused, at, &error),
+                    }
+                });
+                assert_eq!(next, entities.len());
+                None
+            }
+        };
+        if let Some(report) = report {
+            let why = |(at, error): &(usize, WorldError)| (*at, Refusal::of(error));
+            assert_eq!(report.refused.iter().map(why).collect::<Vec<_>>(), refused);
+            assert_eq!(report.done, expected.len(), "{name}");
+            // In the order in which they lie.
+            expected.sort_unstable();
+            seen.sort_unstable();
+        }
+        assert_eq!(seen, expected, "{name}");
+    }
+}
+
+/// Whether a look-up was refused as it should: because of the handle, or else because the query does not see it.
+fn refuses(refused: &[(usize, Refusal)], at: usize, error: &WorldError) {
+    let known = refused.iter().find(|(refused, _)| *refused == at);
+    let expected = known.map_or(Refusal::Missing, |(_, refusal)| *refusal);
+    assert_eq!(Refusal::of(error), expected);
 }
 
 /// All queries, kept.

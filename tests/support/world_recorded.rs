@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use megachunk::prelude::*;
 
 use crate::world_fragments::{Kind, kinds_of};
+use crate::world_heard::{Heard, Stands, between};
 use crate::world_naive::{Naive, Refusal, Row};
 
 /// The sort key of recorders that are given none.
@@ -52,6 +53,10 @@ pub(crate) enum Act {
         what: Deferred,
         payload: u32,
     },
+    /// The entity, which is reserved, is to be a clone of this one.
+    Clone {
+        of: Entity,
+    },
 }
 
 /// A recorder that has closed.
@@ -76,13 +81,13 @@ pub(crate) enum Event {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     commands: usize,
-    created: usize,
+    pub(crate) created: usize,
     destroyed: usize,
     moved: usize,
     updated: usize,
     closures: usize,
-    dead: usize,
-    refused: Vec<(Entity, Refusal)>,
+    pub(crate) dead: usize,
+    pub(crate) refused: Vec<(Entity, Refusal)>,
     rounds: usize,
     unfinished: bool,
 }
@@ -121,6 +126,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) events: VecDeque<Event>,
     /// Something panicked in the real flush: a closure may have ended early.
     pub(crate) fused: bool,
+    /// What observers must be told.
+    pub(crate) heard: &'a mut Vec<Heard>,
 }
 
 impl Replay<'_> {
@@ -136,6 +143,7 @@ impl Replay<'_> {
             segments.sort_by_key(|segment| (segment.key, segment.number));
             for entity in segments.iter().flat_map(|segment| &segment.created) {
                 self.model.join(self.world, *entity);
+                self.note_created(*entity);
                 tally.created += 1;
             }
             let mut batch = Vec::new();
@@ -150,6 +158,10 @@ impl Replay<'_> {
                         self.apply(&mut batch, &mut tally);
                         tally.closures += 1;
                         self.call(serial, what, entity, payload);
+                    }
+                    Act::Clone { of } => {
+                        self.apply(&mut batch, &mut tally);
+                        self.keep_promise(entity, of, &mut tally);
                     }
                     act => batch.push((entity, act)),
                 }
@@ -195,9 +207,10 @@ impl Replay<'_> {
                 Act::Destroy => {
                     self.model.destroy(self.world, entity).unwrap();
                     tally.destroyed += 1;
+                    self.note(entity, Some(&before), None);
                     return;
                 }
-                Act::Call { .. } => unreachable!("closures end a batch"),
+                Act::Call { .. } | Act::Clone { .. } => unreachable!("closures end a batch"),
                 // Who does not have it passes it by.
                 Act::Enable { kind, on } => {
                     if row.has(kind) {
@@ -252,6 +265,7 @@ impl Replay<'_> {
         {
             tally.updated += 1;
         }
+        self.note(entity, Some(&before), Some(&row));
         self.model.replace(self.world, entity, row);
     }
 
@@ -262,11 +276,16 @@ impl Replay<'_> {
         }
         match what {
             Deferred::Create => match self.created() {
-                Some(new) => self.model.create(self.world, new, kinds_of(2), payload),
+                Some(new) => {
+                    self.model.create(self.world, new, kinds_of(2), payload);
+                    self.note_created(new);
+                }
                 None => assert!(self.fused),
             },
             Deferred::Destroy => {
+                let before = self.model.row(self.world, entity).ok().cloned();
                 let _ = self.model.destroy(self.world, entity);
+                self.note(entity, before.as_ref(), None);
             }
             Deferred::Nested => {
                 let new = self.created().unwrap();
@@ -290,11 +309,26 @@ impl Replay<'_> {
             }
             Deferred::Add => {
                 let kinds = &[Kind::Small, Kind::Tag];
+                let before = self.model.row(self.world, entity).ok().cloned();
                 let _ = self.model.add(self.world, entity, kinds, payload);
+                let after = self.model.row(self.world, entity).ok().cloned();
+                self.note(entity, before.as_ref(), after.as_ref());
             }
             Deferred::Check => {}
             Deferred::Flush => self.nested(),
         }
+    }
+
+    /// Notes what observers must be told of an entity.
+    fn note(&mut self, entity: Entity, before: Option<&Row>, after: Option<&Row>) {
+        let [before, after] =
+            [before, after].map(|row| row.map(|row| Stands::new(self.world, row)));
+        between(entity, before, after, self.heard);
+    }
+
+    pub(crate) fn note_created(&mut self, entity: Entity) {
+        let row = self.model.row(self.world, entity).unwrap().clone();
+        self.note(entity, None, Some(&row));
     }
 
     fn created(&mut self) -> Option<Entity> {

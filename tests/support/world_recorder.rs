@@ -32,7 +32,7 @@ pub(crate) struct Desk {
 pub(crate) type Prototypes = BTreeMap<(u16, u32), (Prototype, Vec<Kind>)>;
 
 /// The kinds that the bits of a number stand for, to keep.
-fn all_kinds_in(mask: u16) -> &'static [Kind] {
+pub(crate) fn all_kinds_in(mask: u16) -> &'static [Kind] {
     static KNOWN: Mutex<BTreeMap<u16, &'static [Kind]>> = Mutex::new(BTreeMap::new());
     let mask = mask & (0x8000 | ((1 << Kind::ALL.len()) - 1));
     let mut known = KNOWN.lock().unwrap();
@@ -53,6 +53,9 @@ pub(crate) enum Done {
     Refused(&'static [Kind], &'static [Kind], Refusal),
     /// The same of a switch.
     NotEnabled(Kind, Refusal),
+    Reserved(Vec<Entity>),
+    /// The clone, and of whom it is to be one.
+    Cloned(Entity, Entity),
 }
 
 pub(crate) struct Recorder<'q> {
@@ -67,7 +70,7 @@ pub(crate) struct Recorder<'q> {
 }
 
 impl Recorder<'_> {
-    fn resolve(&self, desk: &Desk, pick: u16) -> Option<Entity> {
+    pub(crate) fn resolve(&self, desk: &Desk, pick: u16) -> Option<Entity> {
         if pick >> 15 == 1 && !self.own.is_empty() {
             return Some(self.own[usize::from(pick & 0x7fff) % self.own.len()]);
         }
@@ -75,7 +78,7 @@ impl Recorder<'_> {
         Some(desk.given[at])
     }
 
-    fn may_build(&self, entity: Entity) -> bool {
+    pub(crate) fn may_build(&self, entity: Entity) -> bool {
         let mine = |(own, all)| entity.index() % all == own;
         self.builds.is_none_or(mine)
     }
@@ -102,6 +105,7 @@ impl Recorder<'_> {
                 what,
                 payload,
             } => self.defer(desk, pick, what, payload),
+            CommandOp::More(more) => self.record_more(desk, more),
             CommandOp::Build { pick, .. }
             | CommandOp::Write { pick, .. }
             | CommandOp::Destroy { pick }
@@ -167,7 +171,7 @@ impl Recorder<'_> {
         });
     }
 
-    fn bundle(&self, desk: &Desk, kinds: &[Kind], payload: u32) -> DynamicBundle {
+    pub(crate) fn bundle(&self, desk: &Desk, kinds: &[Kind], payload: u32) -> DynamicBundle {
         let value = |&kind: &Kind| value(kind, self.registry, payload, &desk.ledger);
         kinds.iter().map(value).collect()
     }

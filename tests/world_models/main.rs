@@ -16,6 +16,14 @@ mod world_commands;
 mod world_compare;
 #[path = "../support/world_fragments.rs"]
 mod world_fragments;
+#[path = "../support/world_heard.rs"]
+mod world_heard;
+#[path = "../support/world_more.rs"]
+mod world_more;
+#[path = "../support/world_more_bytes.rs"]
+mod world_more_bytes;
+#[path = "../support/world_more_commands.rs"]
+mod world_more_commands;
 #[path = "../support/world_naive.rs"]
 mod world_naive;
 #[path = "../support/world_ops.rs"]
@@ -26,6 +34,8 @@ mod world_probes;
 mod world_recorded;
 #[path = "../support/world_recorder.rs"]
 mod world_recorder;
+#[path = "../support/world_weathers.rs"]
+mod world_weathers;
 
 mod operations;
 mod panics;

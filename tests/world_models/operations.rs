@@ -5,6 +5,8 @@
 //! worlds at once, then recorders are filled, then flushed, mostly.
 
 use crate::world_commands::CommandOp;
+use crate::world_more::MoreOp;
+use crate::world_more_commands::MoreCommand;
 use crate::world_ops::{WorldOp, run, run_ordered};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,6 +22,52 @@ fn kinds() -> impl Strategy<Value = u16> {
     let kinds = prop_oneof![few, 0..1_u16 << 12];
     (kinds, prop_oneof![15 => Just(0), 1 => Just(1_u16 << 15)])
         .prop_map(|(kinds, twice)| kinds | twice)
+}
+
+/// Those of `support/world_more.rs`.
+fn more() -> impl Strategy<Value = MoreOp> {
+    use MoreOp::*;
+    let pick = any::<u16>;
+    let byte = any::<u8>;
+    let payload = || 0..1_000_u32;
+    let stride = || 0..4_u8;
+    let on = any::<bool>;
+    prop_oneof![
+        6 => (pick(), byte()).prop_map(|(pick, which)| Name { pick, which }),
+        1 => pick().prop_map(|pick| Unname { pick }),
+        2 => (byte(), payload()).prop_map(|(which, payload)| Template { which, payload }),
+        3 => (pick(), pick(), fuse()).prop_map(|(pick, of, fuse)| BuildClone { pick, of, fuse }),
+        2 => (pick(), 0..60_u16, fuse()).prop_map(|(pick, len, fuse)| CloneMany { pick, len, fuse }),
+        2 => (pick(), kinds(), payload(), fuse())
+            .prop_map(|(pick, kinds, payload, fuse)| BuildCopy { pick, kinds, payload, fuse }),
+        2 => (pick(), byte(), stride(), byte(), byte(), payload())
+            .prop_map(|(pick, len, stride, gone, come, payload)| SwapSlice {
+                pick, len, stride, gone, come, payload
+            }),
+        2 => (pick(), byte(), stride(), kinds(), payload())
+            .prop_map(|(pick, len, stride, kinds, payload)| AddSliceDynamic {
+                pick, len, stride, kinds, payload
+            }),
+        2 => (pick(), byte(), stride(), kinds())
+            .prop_map(|(pick, len, stride, kinds)| RemoveSliceDynamic { pick, len, stride, kinds }),
+        2 => (pick(), byte(), stride(), kinds(), kinds(), payload())
+            .prop_map(|(pick, len, stride, gone, come, payload)| SwapSliceDynamic {
+                pick, len, stride, gone, come, payload
+            }),
+        2 => (pick(), kinds(), kinds(), payload(), fuse())
+            .prop_map(|(pick, gone, come, payload, fuse)| SwapDynamic {
+                pick, gone, come, payload, fuse
+            }),
+        3 => (pick(), byte()).prop_map(|(pick, which)| RemoveRole { pick, which }),
+        2 => (pick(), byte(), on()).prop_map(|(pick, which, on)| EnableDynamic { pick, which, on }),
+        1 => (pick(), pick(), pick(), payload())
+            .prop_map(|(a, b, c, payload)| Disjoint { picks: [a, b, c], payload }),
+        2 => (pick(), fuse()).prop_map(|(pick, fuse)| MoveOne { pick, fuse }),
+        2 => (byte(), byte(), pick(), byte(), stride())
+            .prop_map(|(which, way, pick, len, stride)| QueryIn { which, way, pick, len, stride }),
+        2 => (kinds(), kinds(), byte())
+            .prop_map(|(with, without, way)| QueryDynamic { with, without, way }),
+    ]
 }
 
 fn op() -> impl Strategy<Value = WorldOp> {
@@ -101,6 +149,7 @@ fn op() -> impl Strategy<Value = WorldOp> {
         1 => any::<bool>().prop_map(|on| Forks { on }),
         3 => (byte(), byte()).prop_map(|(which, back)| Since { which, back }),
         1 => byte().prop_map(|how| Reload { how }),
+        36 => more().prop_map(More),
     ]
 }
 
@@ -175,6 +224,17 @@ fn command() -> impl Strategy<Value = WorldOp> {
             .prop_map(|(kinds, payload, len, how)| CreateCopies { kinds, payload, len, how }),
         1 => (kinds(), 0..3_u32, 300..1_200_u16, byte())
             .prop_map(|(kinds, payload, len, how)| CreateCopies { kinds, payload, len, how }),
+        3 => pick().prop_map(|pick| More(MoreCommand::Clone { pick })),
+        1 => (pick(), kinds(), 0..3_u32).prop_map(|(pick, kinds, payload)| {
+            More(MoreCommand::BuildCopy { pick, kinds, payload })
+        }),
+        2 => (0..5_u8).prop_map(|len| More(MoreCommand::Reserve { len })),
+        2 => (pick(), kinds(), kinds(), payload()).prop_map(|(pick, gone, come, payload)| {
+            More(MoreCommand::SwapDynamic { pick, gone, come, payload })
+        }),
+        2 => (pick(), byte()).prop_map(|(pick, which)| {
+            More(MoreCommand::RemoveRole { pick, which })
+        }),
     ];
     command.prop_map(WorldOp::Command)
 }
@@ -222,13 +282,13 @@ proptest! {
     })]
 
     #[test]
-    fn worlds_agree_with_the_naive_one(ops in vec((0..5_u8, op()), 1..60)) {
-        run(&ops);
+    fn worlds_agree_with_the_naive_one(ops in vec((0..5_u8, op()), 1..60), heard: bool) {
+        run(&ops, heard);
     }
 
     #[test]
-    fn recorders_agree_with_the_naive_world(rounds in vec(round(), 1..8)) {
-        run(&rounds.concat());
+    fn recorders_agree_with_the_naive_world(rounds in vec(round(), 1..8), heard: bool) {
+        run(&rounds.concat(), heard);
     }
 }
 
@@ -241,13 +301,19 @@ proptest! {
     })]
 
     #[test]
-    fn ordered_worlds_agree_and_are_the_same_for_one_thread(ops in vec((0..5_u8, op()), 1..60)) {
-        run_ordered(&ops);
+    fn ordered_worlds_agree_and_are_the_same_for_one_thread(
+        ops in vec((0..5_u8, op()), 1..60),
+        heard: bool,
+    ) {
+        run_ordered(&ops, heard);
     }
 
     #[test]
-    fn ordered_recorders_agree_and_are_the_same_for_one_thread(rounds in vec(round(), 1..8)) {
-        run_ordered(&rounds.concat());
+    fn ordered_recorders_agree_and_are_the_same_for_one_thread(
+        rounds in vec(round(), 1..8),
+        heard: bool,
+    ) {
+        run_ordered(&rounds.concat(), heard);
     }
 }
 
@@ -401,7 +467,7 @@ fn users_code_that_panics_in_a_flush_stops_nothing() {
             of_world(WorldOp::Record { threads, together });
             // With the world.
             of_world(WorldOp::Renew { fuse: 0x80 | j });
-            run(&ops);
+            run(&ops, false);
         }
     }
 }
@@ -477,7 +543,7 @@ fn who_finds_no_chunk_in_a_flush_is_as_he_was_or_as_he_is_to_be() {
             ops.push(WorldOp::Flush { fuse: 0x80 | j });
             ops.push(WorldOp::Flush { fuse: 0 });
             let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
-            run(&ops);
+            run(&ops, false);
         }
     }
 }
@@ -499,5 +565,5 @@ fn what_a_recorder_only_named_goes_with_the_next_flush() {
     });
     ops.push(WorldOp::Flush { fuse: 0 });
     let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
-    run(&ops);
+    run(&ops, false);
 }

@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 
 use crate::world_bytes::{self, Bytes, COMMANDS, Input, OPS};
-use crate::world_ops::{run, run_ordered};
 
 /// Numbers of operations, and of commands.
 type Numbers = BTreeSet<(u8, Option<u8>)>;
@@ -43,9 +42,9 @@ fn seeds_are_run_to_their_last_byte_and_have_each_operation() {
     for (target, decode) in TARGETS {
         for (name, bytes) in seeds(target) {
             let mut bytes = bytes.iter().copied();
-            let (_, ops) = decode(&mut bytes, &mut numbers).unwrap();
+            let input = decode(&mut bytes, &mut numbers).unwrap();
             if bytes.len() > 0 {
-                left.push((name, ops.len(), bytes.len()));
+                left.push((name, input.ops.len(), bytes.len()));
             }
         }
     }
@@ -82,10 +81,7 @@ fn worlds_agree_with_the_naive_one_on_all_seeds() {
     for (target, decode) in TARGETS {
         for (_, bytes) in seeds(target) {
             let input = decode(&mut bytes.iter().copied(), &mut Numbers::new());
-            match input.unwrap() {
-                (false, ops) => run(&ops),
-                (true, ops) => run_ordered(&ops),
-            };
+            input.unwrap().run();
         }
     }
 }

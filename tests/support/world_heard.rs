@@ -1,0 +1,365 @@
+//! Observers of the worlds of a run: what they are told, and what they must be told.
+//!
+//! An *ear* is a kind with a condition that its entities must meet. What must be heard of a step is the difference
+//! between the naive worlds before and after it: who is new is created, who is gone is destroyed, a kind that came or went
+//! is added or removed, and who is in the other world now was destroyed here and created there, by a move. Of new values,
+//! switches, other shared values, compaction and the end of a world nothing is heard. Values are those after what came,
+//! and before what goes. A call is one change: it calls no ear twice for one kind of change.
+//!
+//! What a flush does is many changes: the naive flush notes each as it makes it. Where users' code panics, what was to go
+//! and has stayed is told as come again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use megachunk::prelude::*;
+use megachunk::query::QueryData;
+
+use crate::world_fragments::{Counted, Guard, Kind, Page, Small, Switch, Tag, Team, Text, Weather};
+use crate::world_more::MoreOp;
+use crate::world_naive::{Naive, Row};
+use crate::world_ops::{Machine, WORLDS, WorldOp};
+
+/// What an observer observes, and what entities must have beside it.
+struct Ear {
+    kind: Kind,
+    meets: fn(&Row) -> bool,
+}
+
+const EARS: usize = 7;
+
+/// In the order in which [`Ears::listen_to`] makes their observers.
+const ALL: [Ear; EARS] = {
+    const fn ear(kind: Kind, meets: fn(&Row) -> bool) -> Ear {
+        Ear { kind, meets }
+    }
+    [
+        ear(Kind::Small, |_| true),
+        ear(Kind::Counted, |_| true),
+        ear(Kind::Counted, |row| row.is_on(Kind::Switch)),
+        ear(Kind::Tag, |row| !row.has(Kind::Page)),
+        ear(Kind::Text, |row| {
+            row.has(Kind::Small) || row.has(Kind::Guard)
+        }),
+        ear(Kind::Team, |_| true),
+        ear(Kind::Weather, |_| true),
+    ]
+};
+/// Those that ask for nothing beside their kind.
+const PLAIN: [usize; 4] = [0, 1, 5, 6];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Change {
+    Create,
+    Destroy,
+    Add,
+    Remove,
+}
+
+impl Change {
+    fn of(observed: Observed) -> Self {
+        let all = [
+            (Observed::CREATE, Self::Create),
+            (Observed::DESTROY, Self::Destroy),
+            (Observed::ADD, Self::Add),
+            (Observed::REMOVE, Self::Remove),
+        ];
+        let change = all.into_iter().find(|(one, _)| *one == observed);
+        change.expect("a batch is one kind of change").1
+    }
+
+    fn comes(self) -> bool {
+        matches!(self, Self::Create | Self::Add)
+    }
+}
+
+/// An entity that an ear was told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Heard {
+    world: usize,
+    ear: usize,
+    entity: Entity,
+    change: Change,
+    is_move: bool,
+    value: u32,
+}
+
+/// What was told, in order; and who was called with what.
+#[derive(Debug, Default)]
+struct Log {
+    heard: Vec<Heard>,
+    calls: Vec<(usize, usize, Change)>,
+}
+
+/// The observers of all worlds of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ears(Arc<Mutex<Log>>);
+
+impl Ears {
+    /// Observes a world. The first one has few observers, the others more than are all asked about each change.
+    pub(crate) fn listen_to(&self, world: &mut World, number: usize) -> Result<(), QueryError> {
+        let kinds: &[Observed] = match number {
+            0 => &[Observed::COME, Observed::GO],
+            _ => &[
+                Observed::CREATE,
+                Observed::REMOVE,
+                Observed::ADD,
+                Observed::DESTROY,
+            ],
+        };
+        let both = [kinds.iter().fold(kinds[0], |all, &one| all | one)];
+        let kinds = if number == 0 { &both } else { kinds };
+        for &kinds in kinds {
+            let hears = |ear| (self.clone(), number, ear);
+            let small = told::<(Entity, &Small)>(hears(0), |(e, small)| (e, small.0));
+            world.observe::<Small, ()>(kinds, small)?;
+            let counted = told::<(Entity, &Counted)>(hears(1), |(e, one)| (e, one.value));
+            world.observe::<Counted, ()>(kinds, counted)?;
+            let counted = told::<(Entity, &Counted)>(hears(2), |(e, one)| (e, one.value));
+            world.observe::<Counted, With<Switch>>(kinds, counted)?;
+            let tag = told::<Entity>(hears(3), |e| (e, 0));
+            world.observe::<Tag, Without<Page>>(kinds, tag)?;
+            let number = |text: &Text| text.0.parse().expect("it is a number");
+            let text = told::<(Entity, &Text)>(hears(4), move |(e, text)| (e, number(text)));
+            world.observe::<Text, Any<(Small, Guard)>>(kinds, text)?;
+            let team = told::<(Entity, Shared<Team>)>(hears(5), |(e, team)| (e, team.number));
+            world.observe_role::<Shared<Team>, ()>(kinds, team)?;
+            let weather = told::<(Entity, PerChunk<Weather>)>(hears(6), |(e, _)| (e, 0));
+            world.observe_role::<PerChunk<Weather>, ()>(kinds, weather)?;
+        }
+        Ok(())
+    }
+}
+
+/// Notes what an ear is told.
+fn told<D: QueryData>(
+    (ears, world, ear): (Ears, usize, usize),
+    value: impl Fn(D::Item<'_>) -> (Entity, u32) + Send + Sync + 'static,
+) -> impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static {
+    move |batch, _| {
+        let mut log = ears.0.lock().unwrap();
+        let (change, is_move) = (Change::of(batch.change()), batch.is_move());
+        log.calls.push((world, ear, change));
+        let entities: Vec<Entity> = batch.entities().collect();
+        let mut lent = Vec::new();
+        let count = batch.for_each::<D>(|item| {
+            let (entity, value) = value(item);
+            lent.push(entity);
+            log.heard.push(Heard {
+                world,
+                ear,
+                entity,
+                change,
+                is_move,
+                value,
+            });
+        });
+        assert_eq!(
+            (count.unwrap(), batch.len()),
+            (entities.len(), entities.len())
+        );
+        assert_eq!(lent, entities);
+    }
+}
+
+/// What an ear would be told of an entity of this world.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    has: Option<u32>,
+    meets: bool,
+}
+
+/// An entity and its world, as the ears see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stands {
+    world: usize,
+    seen: [Seen; EARS],
+}
+
+impl Stands {
+    pub(crate) fn new(world: usize, row: &Row) -> Self {
+        let seen = |ear: Ear| Seen {
+            has: row.get(ear.kind).map(|value| match ear.kind {
+                Kind::Weather => 0,
+                _ => value,
+            }),
+            meets: (ear.meets)(row),
+        };
+        Self {
+            world,
+            seen: ALL.map(seen),
+        }
+    }
+}
+
+/// What must be heard when an entity was this, and is that.
+pub(crate) fn between(
+    entity: Entity,
+    before: Option<Stands>,
+    after: Option<Stands>,
+    expected: &mut Vec<Heard>,
+) {
+    let mut hear = |stands: Stands, ear: usize, change, is_move| {
+        if let (true, Some(value)) = (stands.seen[ear].meets, stands.seen[ear].has) {
+            expected.push(Heard {
+                world: stands.world,
+                ear,
+                entity,
+                change,
+                is_move,
+                value,
+            });
+        }
+    };
+    for ear in 0..EARS {
+        match (before, after) {
+            (Some(before), Some(after)) if before.world == after.world => {
+                match (before.seen[ear].has, after.seen[ear].has) {
+                    (None, Some(_)) => hear(after, ear, Change::Add, false),
+                    (Some(_), None) => hear(before, ear, Change::Remove, false),
+                    _ => {}
+                }
+            }
+            _ => {
+                if let Some(before) = before {
+                    hear(before, ear, Change::Destroy, after.is_some());
+                }
+                if let Some(after) = after {
+                    hear(after, ear, Change::Create, before.is_some());
+                }
+            }
+        }
+    }
+}
+
+/// The entities of all worlds.
+pub(crate) type Scene = BTreeMap<Entity, Stands>;
+
+pub(crate) fn scene(model: &Naive) -> Scene {
+    let rows = (0..WORLDS).flat_map(|at| model.rows(at).map(move |(e, row)| (e, at, row)));
+    rows.map(|(entity, at, row)| (entity, Stands::new(at, row)))
+        .collect()
+}
+
+/// What must be heard when the worlds were this, and are that.
+fn difference(before: &Scene, after: &Scene) -> Vec<Heard> {
+    let mut expected = Vec::new();
+    for (&entity, &stood) in before {
+        between(
+            entity,
+            Some(stood),
+            after.get(&entity).copied(),
+            &mut expected,
+        );
+    }
+    for (&entity, &stands) in after {
+        if !before.contains_key(&entity) {
+            between(entity, None, Some(stands), &mut expected);
+        }
+    }
+    expected
+}
+
+/// Takes out what was told to go and come again: all that it says must be the same.
+fn without_returns(heard: Vec<Heard>) -> Vec<Heard> {
+    let mut left: BTreeMap<(usize, usize, Entity), Vec<Heard>> = BTreeMap::new();
+    for one in heard {
+        let all = left.entry((one.world, one.ear, one.entity)).or_default();
+        let returns = |last: &Heard| {
+            let again = match last.change {
+                Change::Destroy => Change::Create,
+                Change::Remove => Change::Add,
+                _ => return false,
+            };
+            *last
+                == Heard {
+                    change: last.change,
+                    ..one
+                }
+                && one.change == again
+        };
+        match all.last().is_some_and(returns) {
+            true => drop(all.pop()),
+            false => all.push(one),
+        }
+    }
+    left.into_values().flatten().collect()
+}
+
+impl Machine {
+    /// Compares what was heard in a step.
+    pub(crate) fn listen(&mut self, before: &Scene, op: WorldOp) {
+        let Some(ears) = &self.ears else { return };
+        let Log { heard, calls } = std::mem::take(&mut *ears.0.lock().unwrap());
+        let noted = std::mem::take(&mut self.heard);
+        let after = scene(&self.model);
+        let is_flush = matches!(op, WorldOp::Flush { .. });
+        let burnt = self.ledger.has_burnt();
+        if is_flush && burnt {
+            return folds(before, &after, &heard);
+        }
+        let (mut heard, mut expected) = match op {
+            // Nobody is told of the end of a world, or of what is in one when he begins to listen.
+            WorldOp::Renew { .. } | WorldOp::Reload { .. } => (heard, Vec::new()),
+            WorldOp::Flush { .. } => (heard, noted),
+            // Who cannot have what is to come keeps what was to go.
+            WorldOp::More(MoreOp::SwapSlice { .. } | MoreOp::SwapSliceDynamic { .. }) => {
+                (without_returns(heard), difference(before, &after))
+            }
+            _ if burnt => (without_returns(heard), difference(before, &after)),
+            _ => (heard, difference(before, &after)),
+        };
+        heard.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(heard, expected, "what {op:?} told");
+        if !is_flush {
+            let once: BTreeSet<_> = calls.iter().collect();
+            assert_eq!(once.len(), calls.len(), "{op:?} is one change: {calls:?}");
+        }
+    }
+}
+
+/// Of a flush in which something panicked: for each entity and ear what comes and goes takes turns, beginning with what
+/// was, and ending with what is.
+fn folds(before: &Scene, after: &Scene, heard: &[Heard]) {
+    let has = |scene: &Scene, world, ear: usize, entity| {
+        let stands: Option<&Stands> = scene.get(&entity);
+        stands.is_some_and(|stands| stands.world == world && stands.seen[ear].has.is_some())
+    };
+    let mut now: BTreeMap<(usize, usize, Entity), bool> = BTreeMap::new();
+    let mut plain = BTreeSet::new();
+    for one in heard {
+        let Heard {
+            world, ear, entity, ..
+        } = *one;
+        if !PLAIN.contains(&ear) {
+            continue;
+        }
+        plain.insert(Heard { ear, ..*one });
+        let has = now
+            .entry((world, ear, entity))
+            .or_insert_with(|| has(before, world, ear, entity));
+        assert_ne!(*has, one.change.comes(), "{one:?} was not to be");
+        *has = one.change.comes();
+    }
+    for (&(world, ear, entity), &now) in &now {
+        assert_eq!(
+            now,
+            has(after, world, ear, entity),
+            "{entity} by {ear} of {world}"
+        );
+    }
+    let stayed = |entity: &Entity, world, ear| !now.contains_key(&(world, ear, *entity));
+    for entity in before.keys().chain(after.keys()) {
+        for (world, ear) in (0..WORLDS).flat_map(|world| PLAIN.map(|ear| (world, ear))) {
+            if stayed(entity, world, ear) {
+                let [was, is] = [before, after].map(|scene| has(scene, world, ear, *entity));
+                assert_eq!(was, is, "{ear} of {world} was not told of {entity}");
+            }
+        }
+    }
+    // One that asks for more is told of no more.
+    for one in heard.iter().filter(|one| one.ear == 2) {
+        assert!(plain.contains(&Heard { ear: 1, ..*one }), "{one:?}");
+    }
+}

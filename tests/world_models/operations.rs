@@ -467,7 +467,7 @@ fn users_code_that_panics_in_a_flush_stops_nothing() {
             of_world(WorldOp::Record { threads, together });
             // With the world.
             of_world(WorldOp::Renew { fuse: 0x80 | j });
-            run(&ops, false);
+            run(&ops, together);
         }
     }
 }
@@ -543,7 +543,7 @@ fn who_finds_no_chunk_in_a_flush_is_as_he_was_or_as_he_is_to_be() {
             ops.push(WorldOp::Flush { fuse: 0x80 | j });
             ops.push(WorldOp::Flush { fuse: 0 });
             let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
-            run(&ops, false);
+            run(&ops, on);
         }
     }
 }
@@ -565,5 +565,5 @@ fn what_a_recorder_only_named_goes_with_the_next_flush() {
     });
     ops.push(WorldOp::Flush { fuse: 0 });
     let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
-    run(&ops, false);
+    run(&ops, true);
 }

@@ -127,7 +127,7 @@ fn at_every_call(calls: u8, op: impl Fn(u8) -> WorldOp) {
             },
         ));
         ops.extend(go_on().map(|op| (0, op)));
-        run(&ops, false);
+        run(&ops, true);
     }
 }
 
@@ -301,7 +301,7 @@ fn a_template_that_panics_for_a_new_shared_value_leaves_the_old_fragments() {
             payload: 0,
             fuse: 0,
         };
-        run(&[(0, create), (0, add)], false);
+        run(&[(0, create), (0, add)], true);
     }
 }
 

@@ -55,7 +55,8 @@ impl World {
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
-    /// reported by position, as are those for whom no memory is left. All of a chunk side by side go as in
+    /// reported by position, as are those for whom no memory is left. Names go along in the order in which they were
+    /// given, whatever the order of the slice: whom [`find_by_name`](Self::find_by_name) finds here it finds there. All of a chunk side by side go as in
     /// [`move_all_to`](Self::move_all_to), others come to chunks that have room.
     ///
     /// # Errors
@@ -92,7 +93,12 @@ impl World {
         }
         let named = match self.names.is_empty() {
             true => Vec::new(),
-            false => self.named_here(entities.iter().copied()),
+            // In the order in which they got their names, whatever order they go in.
+            false => {
+                let here = entities.iter().copied();
+                self.names
+                    .in_order(here.filter(|&entity| self.is_built(entity)))
+            }
         };
         let mut report = SliceReport::default();
         let mut panicked = None;

@@ -329,3 +329,34 @@ fn those_of_a_name_that_go_together_keep_their_order() {
         universe.check([&land, &sea]).unwrap();
     }
 }
+
+#[test]
+fn who_has_had_a_name_longest_has_it_longest_in_another_world_too() {
+    type Way = fn(&mut World, &mut World, &[Entity]);
+    let ways: [Way; 4] = [
+        |land, sea, fish| assert!(land.move_slice_to(sea, fish).unwrap().is_clean()),
+        |land, sea, fish| assert_eq!(land.move_all_to(sea).unwrap(), fish.len()),
+        |land, sea, fish| {
+            let moved = land.move_archetype_to::<(usize,)>(sea).unwrap();
+            assert_eq!(moved, fish.len());
+        },
+        |land, sea, fish| {
+            let moved = land.matching::<()>().unwrap().move_to(sea).unwrap();
+            assert_eq!(moved, fish.len());
+        },
+    ];
+    for (way, others) in ways.into_iter().flat_map(|way| [(way, 0), (way, 100)]) {
+        let universe = Arc::new(Universe::new());
+        let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+        name_others(&mut [&mut land, &mut sea], others);
+        let fish: Vec<Entity> = (0..5).map(|n| land.create((n,)).unwrap()).collect();
+        let named = [3, 0, 4, 1].map(|at: usize| fish[at]);
+        for one in named {
+            land.set_name(one, "fish").unwrap();
+        }
+        way(&mut land, &mut sea, &fish);
+        assert_eq!(sea.find_by_name("fish"), Some(named[0]));
+        assert!(sea.named("fish").eq(named));
+        universe.check([&land, &sea]).unwrap();
+    }
+}

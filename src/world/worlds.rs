@@ -55,8 +55,8 @@ impl World {
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
-    /// reported by position, as are those for whom no memory is left. Names go along in the order in which they were
-    /// given, whatever the order of the slice: whom [`find_by_name`](Self::find_by_name) finds here it finds there. All of a chunk side by side go as in
+    /// reported by position, as are those for whom no memory is left.
+    /// Names go along in the order in which they were given, whatever the order of the slice. All of a chunk side by side go as in
     /// [`move_all_to`](Self::move_all_to), others come to chunks that have room.
     ///
     /// # Errors

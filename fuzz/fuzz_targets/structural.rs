@@ -4,10 +4,10 @@
 //! `tests/support/world_ops.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/structural`: a byte, then operations one after the other. If
-//! that byte is odd the universe is ordered, and all is done twice: by several threads and by one. An operation is a
-//! byte that names the world by its high bit and the operation by the others, and then its arguments, as
-//! `tests/support/world_bytes.rs` has them. (A new operation comes last there: seeds name the others.) All of each seed is
-//! run, which a test asks for: `tests/world_models/seeds.rs`.
+//! that byte is odd the universe is ordered, and all is done twice: by several threads and by one. Its second bit says
+//! whether the worlds have observers. An operation is a byte that names the world by its high bit and the operation by the
+//! others, and then its arguments, as `tests/support/world_bytes.rs` has them. (A new operation comes last there: seeds
+//! name the others.) All of each seed is run, which a test asks for: `tests/world_models/seeds.rs`.
 
 #![no_main]
 

@@ -259,11 +259,15 @@ impl Machine {
         }
     }
 
-    /// Each entity is as it was before a flush, or as it must be after that; or it was to be created, and is dead.
+    /// Each entity is as it was before a flush, or as it must be after that; or it was to be created, or to be a clone, and
+    /// is dead.
     fn compare_with_both(&self, mut segments: Vec<Segment>) {
         let at = self.at;
         let created = segments.iter().flat_map(|segment| &segment.created);
         let created: BTreeSet<Entity> = created.copied().collect();
+        let commands = segments.iter().flat_map(|segment| &segment.commands);
+        let clones = commands.filter(|(_, act)| matches!(act, Act::Clone { .. }));
+        let clones: BTreeSet<Entity> = clones.map(|(entity, _)| *entity).collect();
         let [mut before, mut after] = [(); 2].map(|()| self.model.clone());
         for &entity in &created {
             before.join(at, entity);
@@ -296,7 +300,8 @@ impl Machine {
                 (Err(refusal), None) => lives != (refusal == Refusal::Destroyed),
             };
             let (before, after) = (before.row(at, entity), after.row(at, entity));
-            let died = real.is_none() && !lives && created.contains(&entity);
+            let died =
+                real.is_none() && !lives && (created.contains(&entity) || clones.contains(&entity));
             assert!(
                 is(before) || is(after) || died,
                 "{entity} was {before:?}, was to be {after:?}, and is {real:?}"

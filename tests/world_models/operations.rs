@@ -704,6 +704,49 @@ fn an_id_that_was_promised_to_a_clone_which_cannot_be_is_free() {
 }
 
 #[test]
+fn a_clone_that_panics_in_a_flush_is_nobody() {
+    let clone = |pick| WorldOp::Command(CommandOp::More(MoreCommand::Clone { pick }));
+    for j in 0..6 {
+        let mut ops = vec![create(2, 0, 3), WorldOp::Script { key: 128 }];
+        ops.extend([0, 1, 0x8000].map(clone));
+        ops.push(WorldOp::Command(CommandOp::Add {
+            pick: 0x8001,
+            shape: 3,
+            payload: 0,
+        }));
+        ops.push(WorldOp::Record {
+            threads: 0,
+            together: false,
+        });
+        ops.push(WorldOp::Flush { fuse: 0x80 | j });
+        run_here(ops);
+    }
+}
+
+#[test]
+fn names_are_loaded_and_promises_are_not() {
+    for how in 0..2 {
+        let name = |pick| WorldOp::More(MoreOp::Name { pick, which: 1 });
+        let mut ops = vec![create(0, 0, 3), WorldOp::Reserve { len: 1 }];
+        ops.extend([2, 3, 0].map(name));
+        ops.extend([
+            WorldOp::Script { key: 128 },
+            WorldOp::Command(CommandOp::More(MoreCommand::Clone { pick: 1 })),
+            WorldOp::Record {
+                threads: 0,
+                together: false,
+            },
+            WorldOp::Reload { how },
+            WorldOp::Flush { fuse: 0 },
+            // They have ears, and hear of what comes.
+            create(20, 0, 2),
+            WorldOp::MoveAll,
+        ]);
+        run_here(ops);
+    }
+}
+
+#[test]
 fn who_is_named_twice_is_lent_once_and_who_is_dead_is_reported() {
     let destroy = WorldOp::Destroy { pick: 2, fuse: 0 };
     let off = WorldOp::Enable {

@@ -55,9 +55,9 @@ impl World {
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
-    /// reported by position, as are those for whom no memory is left.
-    /// Names go along in the order in which they were given, whatever the order of the slice. All of a chunk side by side go as in
-    /// [`move_all_to`](Self::move_all_to), others come to chunks that have room.
+    /// reported by position, as are those for whom no memory is left. All of a chunk side by side go as in
+    /// [`move_all_to`](Self::move_all_to), others come to chunks that have room. Names go along in the order in which they
+    /// were given, whatever the order of the slice.
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`].

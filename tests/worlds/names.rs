@@ -349,7 +349,7 @@ fn who_has_had_a_name_longest_has_it_longest_in_another_world_too() {
         let universe = Arc::new(Universe::new());
         let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
         name_others(&mut [&mut land, &mut sea], others);
-        let fish: Vec<Entity> = (0..5).map(|n| land.create((n,)).unwrap()).collect();
+        let fish: Vec<Entity> = (0..5_usize).map(|n| land.create((n,)).unwrap()).collect();
         let named = [3, 0, 4, 1].map(|at: usize| fish[at]);
         for one in named {
             land.set_name(one, "fish").unwrap();

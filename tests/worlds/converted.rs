@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use megachunk::fragment::Plain;
 use megachunk::prelude::*;
@@ -345,4 +346,137 @@ fn resources_and_what_signals_carry_of_an_older_type_come_as_well() {
     let options = LoadOptions::new().convert_state("state", |_: V2| -> Health { panic!("no") });
     assert!(catch_unwind(AssertUnwindSafe(|| load(&options))).is_err());
     assert_eq!(universe.count(), count);
+}
+
+/// Types without bytes, of which one has no value.
+mod bare {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use megachunk::fragment::{IsValue, Plain};
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(super) struct Old;
+    // SAFETY: no bytes.
+    unsafe impl Plain for Old {
+        const IS_VALUE: Option<IsValue> = None;
+        const SHAPE: u64 = 78;
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(super) enum Void {}
+    // SAFETY: no bytes, and they are no value.
+    unsafe impl Plain for Void {
+        const IS_VALUE: Option<IsValue> = Some(|_| false);
+        const SHAPE: u64 = 77;
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(super) struct Refused;
+    // SAFETY: no bytes.
+    unsafe impl Plain for Refused {
+        const IS_VALUE: Option<IsValue> = Some(|_| false);
+        const SHAPE: u64 = 80;
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub(super) struct New;
+    // SAFETY: no bytes.
+    unsafe impl Plain for New {
+        const IS_VALUE: Option<IsValue> = None;
+        const SHAPE: u64 = 79;
+    }
+
+    pub(super) static CALLS: AtomicU32 = AtomicU32::new(0);
+
+    pub(super) fn new(_: Old) -> New {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        New
+    }
+}
+
+#[test]
+fn values_without_bytes_are_converted_as_others_are() {
+    let universe = |register: fn(&FragmentRegistry)| {
+        let universe = Universe::new();
+        register(universe.registry());
+        universe
+    };
+    let mut world = World::new();
+    world
+        .registry()
+        .register_plain_as::<bare::Old>("t")
+        .unwrap();
+    let ants = [(); 3].map(|()| world.create((bare::Old,)).unwrap());
+    let file = world.to_snapshot(&Default::default()).unwrap();
+    let load = |options: &LoadOptions| {
+        let of_void = |registry: &FragmentRegistry| {
+            registry.register_plain_as::<bare::Void>("t").unwrap();
+        };
+        World::from_snapshot_with(&file, universe(of_void), options)
+    };
+    let options = LoadOptions::new().convert("t", |_: bare::Old| -> bare::Void { panic!("none") });
+    assert!(catch_unwind(AssertUnwindSafe(|| load(&options))).is_err());
+    assert!(matches!(
+        load(&LoadOptions::new()),
+        Err(SnapshotError::Layout { .. })
+    ));
+    // Once for each that somebody has.
+    let options = LoadOptions::new().convert("t", bare::new);
+    let of_new = universe(|registry| {
+        registry.register_plain_as::<bare::New>("t").unwrap();
+    });
+    let loaded = World::from_snapshot_with(&file, of_new, &options).unwrap();
+    assert_eq!(bare::CALLS.load(Ordering::Relaxed), 3);
+    assert!(
+        ants.iter()
+            .all(|&ant| loaded.has::<bare::New>(ant).unwrap())
+    );
+    // With bytes it is another role.
+    let of_bytes = universe(|registry| {
+        registry.register_plain_as::<V1>("t").unwrap();
+    });
+    let options = LoadOptions::new().convert("t", |_: bare::Old| V1 { now: 1 });
+    let error = World::from_snapshot_with(&file, of_bytes, &options).unwrap_err();
+    assert!(
+        matches!(error, SnapshotError::Unregistered { .. }),
+        "{error}"
+    );
+
+    // A value of which its type says that it is none is refused.
+    let of_refused = universe(|registry| {
+        registry.register_plain_as::<bare::Refused>("t").unwrap();
+    });
+    let options = LoadOptions::new().convert("t", |_: bare::Old| bare::Refused);
+    let error = World::from_snapshot_with(&file, of_refused, &options).unwrap_err();
+    assert!(matches!(error, SnapshotError::NotAValue { .. }), "{error}");
+
+    // In the other roles the same, also of one that had bytes.
+    for role in ["chunk", "shared", "const"] {
+        let mut world = World::new();
+        register_as::<V1>(world.registry(), role);
+        let value = V1 { now: 3 };
+        match role {
+            "chunk" => world.create(().per_chunk(value)).unwrap(),
+            "shared" => world.create(().shared(value)).unwrap(),
+            _ => world.create(().const_shared(value)).unwrap(),
+        };
+        let file = world.to_snapshot(&Default::default()).unwrap();
+        let universe = Universe::new();
+        register_as::<bare::Refused>(universe.registry(), role);
+        let options = LoadOptions::new().convert("t", |_: V1| bare::Refused);
+        let error = World::from_snapshot_with(&file, universe, &options).unwrap_err();
+        assert!(
+            matches!(error, SnapshotError::NotAValue { .. }),
+            "{role}: {error}"
+        );
+    }
+}
+
+/// Registers a type as `t` in a role.
+fn register_as<T: Plain + SharedFragment>(registry: &FragmentRegistry, role: &str) {
+    match role {
+        "chunk" => registry.register_plain_chunk_as::<T>("t").unwrap(),
+        "shared" => registry.register_plain_shared_as::<T>("t").unwrap(),
+        _ => registry.register_plain_const_shared_as::<T>("t").unwrap(),
+    };
 }

@@ -78,6 +78,15 @@ impl SavedFragment {
         }
     }
 
+    /// Whether there are values here of what some have become that are from `at` in the file: asked at once if they have no
+    /// bytes, for there is nothing to look at when the rows come.
+    pub(super) fn check_converted(&self, at: u64) -> Result<(), SnapshotError> {
+        match self.size_here {
+            0 => self.check(&[], at),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether bytes, one value behind the other, are values here. They are from `at` in the file.
     pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
         let Some(is_value) = self.is_value else {

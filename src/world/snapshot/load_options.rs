@@ -113,8 +113,11 @@ impl LoadOptions {
     /// of the file or of `Old`, one whose values have the right size and alignment for `New`. Of several calls for one name
     /// the first that is for the file's type is taken: one for each version that there was.
     ///
-    /// `convert` is called once for each value that the file has, before a world is made of it: if it panics, there is no
-    /// world, and none of the entities. Handles are those of the file, also where it is loaded with [new
+    /// A type without fields is a tag as a fragment, which is another role: one that has got its first field, or lost its last,
+    /// is not converted there, and [refused](crate::world::SnapshotError::Unregistered) as any other in another role.
+    ///
+    /// `convert` is called once for each value that the file has, also of types without bytes, before a world is made of it:
+    /// if it panics, there is no world, and none of the entities. Handles are those of the file, also where it is loaded with [new
     /// ids](crate::world::World::load_remapped): those in `New` are led to the new ones afterwards.
     ///
     /// ```

@@ -113,12 +113,15 @@ impl SavedChunk {
             if let Some(conversion) = &fragment.conversion
                 && let Some(count) = match fragment.kind {
                     FragmentKind::Fragment => Some(self.len as usize),
+                    // No bytes, and values all the same: who makes them may refuse to.
+                    FragmentKind::Tag if self.len > 0 => Some(self.len as usize),
                     FragmentKind::Chunk => Some(1),
                     _ => None,
                 }
             {
                 let size = fragment.size_here;
                 let values = conversion.convert(&file[at..], count, size, at as u64)?;
+                fragment.check_converted(at as u64)?;
                 self.converted.push((number, values));
             }
             at += fragment.bytes_in(self.len);
@@ -175,6 +178,7 @@ impl<'f> Saved<'f> {
             let fragment = &fragments[*number as usize];
             if let Some(conversion) = &fragment.conversion {
                 let new = conversion.convert(bytes, 1, fragment.size_here, place(bytes))?;
+                fragment.check_converted(place(bytes))?;
                 *bytes = Cow::Owned(new);
             }
             Ok::<(), SnapshotError>(())

@@ -97,4 +97,4 @@ pub(crate) use printed::{OneLine, Printed, named_in_role};
 #[cfg(not(loom))]
 pub(crate) use state::{StateForm, StateValue};
 #[cfg(not(loom))]
-pub(crate) use values::takes;
+pub(crate) use values::{is_type, takes};

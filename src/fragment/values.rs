@@ -284,7 +284,7 @@ fn address(info: &FragmentInfo, first: *mut u8) -> *mut u8 {
 }
 
 /// Whether a fragment's values are of type `T`, in the role that the fragment has, or because it was defined so.
-fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
+pub(crate) fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
     let role = match info.kind() {
         FragmentKind::Fragment | FragmentKind::Tag => TypeId::of::<T>(),
         FragmentKind::Chunk => TypeId::of::<PerChunk<T>>(),

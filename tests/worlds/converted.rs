@@ -1,5 +1,6 @@
 //! Values of types whose fields have changed come out of older files as those of today.
 
+use core::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -479,4 +480,47 @@ fn register_as<T: Plain + SharedFragment>(registry: &FragmentRegistry, role: &st
         "shared" => registry.register_plain_shared_as::<T>("t").unwrap(),
         _ => registry.register_plain_const_shared_as::<T>("t").unwrap(),
     };
+}
+
+#[test]
+fn nothing_is_converted_for_a_fragment_that_is_of_no_type() {
+    let mut world = World::new();
+    world.registry().register_plain_as::<V1>("health").unwrap();
+    let ant = world.create((V1 { now: 7 },)).unwrap();
+    let file = world.to_snapshot(&Default::default()).unwrap();
+    let load = |layout: Layout| {
+        let universe = Universe::new();
+        universe.registry().define_plain("health", layout).unwrap();
+        let options = LoadOptions::new()
+            .convert("health", from_v1)
+            .convert("health", |old: V1| u32::from(old.now))
+            .convert("health", |old: V1| [old.now]);
+        World::from_snapshot_with(&file, universe, &options)
+    };
+    // With the layout of what some of them make, and of none.
+    for layout in [
+        Layout::new::<Health>(),
+        Layout::new::<u32>(),
+        Layout::new::<u16>(),
+    ] {
+        let error = load(layout).unwrap_err();
+        assert!(matches!(error, SnapshotError::Layout { .. }), "{error}");
+    }
+    // With that of the file, it comes as it is.
+    let world = load(Layout::new::<V1>()).unwrap();
+    let id = world.registry().find("health").unwrap().id();
+    assert_eq!(world.get_dynamic(ant, id).unwrap().bytes().unwrap(), [7]);
+    // One that is defined with a type is of that.
+    let universe = Universe::new();
+    let id = universe.registry().define_plain_as::<u32>("health");
+    let id = id.unwrap().id();
+    let options = LoadOptions::new().convert("health", |old: V1| u32::from(old.now));
+    let world = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let bytes = world
+        .get_dynamic(ant, id)
+        .unwrap()
+        .bytes()
+        .unwrap()
+        .to_vec();
+    assert_eq!(bytes, 7_u32.to_ne_bytes());
 }

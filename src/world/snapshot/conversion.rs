@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use crate::fragment::{FragmentInfo, IsValue, Plain, StateForm, takes};
+use crate::fragment::{FragmentInfo, IsValue, Plain, StateForm, is_type};
 use crate::world::snapshot::SnapshotError;
 
 /// How values of one type, of the fragments or the part of the state that a name means, become values of another.
@@ -19,7 +19,7 @@ pub(super) struct Conversion {
     old: Old,
     new: TypeId,
     new_size: usize,
-    /// Whether a fragment's values are of the new type.
+    /// Whether a fragment's values are of the new type: of none, as of one that is defined by its layout alone, will not do.
     makes: fn(&FragmentInfo) -> bool,
     /// The function, to tell it from others.
     address: usize,
@@ -68,7 +68,7 @@ impl Conversion {
             },
             new: TypeId::of::<N>(),
             new_size: size_of::<N>(),
-            makes: takes::<N>,
+            makes: is_type::<N>,
             address: function as usize,
             convert: Arc::new(convert),
         }

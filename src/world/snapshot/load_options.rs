@@ -110,7 +110,9 @@ impl LoadOptions {
     /// Values of fragments of this name, in whatever role, that the file has as `Old` come as `New`, which is what is
     /// registered here: files that are older than a type is now, whose fields have changed since. Which one a file has its
     /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is, and so is, where no shape is known
-    /// of the file or of `Old`, one whose values have the right size and alignment for `New`. Of several calls for one name
+    /// of the file or of `Old`, one whose values have the right size and alignment for `New`. (A fragment that is
+    /// [defined](crate::fragment::FragmentRegistry::define_plain) here by its layout alone is of no type: nothing is converted
+    /// for it.) Of several calls for one name
     /// the first that is for the file's type is taken: one for each version that there was.
     ///
     /// A type without fields is a tag as a fragment, which is another role: one that has got its first field, or lost its last,

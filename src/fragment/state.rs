@@ -52,6 +52,8 @@ pub(crate) struct StateForm {
     /// Bytes of a value, and the shape of a plain type. 0: not known.
     size: usize,
     shape: u64,
+    /// Values are written as what they are in memory, and not as closures say.
+    is_plain: bool,
     write: Box<Write>,
     read: Box<Read>,
 }
@@ -89,6 +91,11 @@ impl StateForm {
     /// The [shape](Plain::SHAPE) of the type; 0 if that is not known.
     pub(crate) fn shape(&self) -> u64 {
         self.shape
+    }
+
+    /// Whether a value's bytes are those that it has in memory.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// The value of some bytes, written when the type had this shape, which names the entities that are meant, or why there
@@ -188,7 +195,7 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::StateNameTaken`]; [`FragmentError::NamedOtherwise`] if the type was given another name before.
     pub fn register_state_as<T: Plain>(&self, name: &str) -> Result<(), FragmentError> {
-        self.add_state(name, T::SHAPE, write_plain::<T>, read_plain::<T>)
+        self.add_state(name, Some(T::SHAPE), write_plain::<T>, read_plain::<T>)
     }
 
     /// Registers a type that is more than its bytes (a list, a map, a text) as [part of a world's
@@ -255,13 +262,14 @@ impl FragmentRegistry {
         W: StateWritten,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        self.add_state(name, 0, write, read)
+        self.add_state(name, None, write, read)
     }
 
+    /// `shape`: of a type that is written as what it is in memory.
     fn add_state<T, W, E>(
         &self,
         name: &str,
-        shape: u64,
+        shape: Option<u64>,
         write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
         read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
     ) -> Result<(), FragmentError>
@@ -276,7 +284,8 @@ impl FragmentRegistry {
             of,
             type_name: type_name::<T>(),
             size: size_of::<T>(),
-            shape,
+            shape: shape.unwrap_or(0),
+            is_plain: shape.is_some(),
             write: Box::new(move |value, bytes| match value.downcast_ref() {
                 Some(value) => write(value, bytes).into_result(),
                 None => unreachable!("a value is written as what it is"),

@@ -524,3 +524,26 @@ fn nothing_is_converted_for_a_fragment_that_is_of_no_type() {
         .to_vec();
     assert_eq!(bytes, 7_u32.to_ne_bytes());
 }
+
+#[test]
+fn what_closures_write_and_read_is_not_converted() {
+    let file = {
+        let mut world = World::new();
+        world.registry().register_state_as::<V1>("state").unwrap();
+        world.resources_mut().insert(V1 { now: 3 });
+        world.to_snapshot(&Default::default()).unwrap()
+    };
+    let universe = Universe::new();
+    let registered = universe.registry().register_state_with(
+        "state",
+        |value: &u32, bytes| bytes.push(*value as u8),
+        |bytes, _| match bytes {
+            [byte] => Ok(u32::from(*byte)),
+            _ => Err("one byte was written"),
+        },
+    );
+    registered.unwrap();
+    let options = LoadOptions::new().convert_state("state", |_: V1| -> u32 { panic!("no") });
+    let world = World::from_snapshot_with(&file, universe, &options).unwrap();
+    assert_eq!(world.resources().get::<u32>(), Some(&3));
+}

@@ -158,7 +158,11 @@ impl LoadOptions {
 
     /// Values of the type that has this name as [part of the state](crate::fragment::FragmentRegistry::register_state),
     /// resources and what delayed signals carry, that the file has as `Old` come as `New`, which is what is registered here:
-    /// as [`convert`](Self::convert) does with fragments.
+    /// as [`convert`](Self::convert) does with fragments. Only where `New` is registered as its bytes, by
+    /// [`register_state`](crate::fragment::FragmentRegistry::register_state) or
+    /// [`register_state_as`](crate::fragment::FragmentRegistry::register_state_as): closures that
+    /// [write and read](crate::fragment::FragmentRegistry::register_state_with) values know older forms themselves, and
+    /// nothing is converted for them.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -547,3 +547,43 @@ fn what_closures_write_and_read_is_not_converted() {
     let world = World::from_snapshot_with(&file, universe, &options).unwrap();
     assert_eq!(world.resources().get::<u32>(), Some(&3));
 }
+
+#[test]
+fn who_ignores_fields_converts_all_the_same() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct Left {
+        left: u8,
+    }
+    megachunk::plain!(Left { left });
+    let mut world = World::new();
+    world.registry().register_plain_as::<V1>("one").unwrap();
+    world.registry().register_state_as::<V1>("one").unwrap();
+    let ant = world.create((V1 { now: 30 },)).unwrap();
+    world.resources_mut().insert(V1 { now: 40 });
+    let file = world.to_snapshot(&Default::default()).unwrap();
+    let load = |options: LoadOptions| {
+        let universe = Universe::new();
+        universe
+            .registry()
+            .register_plain_as::<Left>("one")
+            .unwrap();
+        universe
+            .registry()
+            .register_state_as::<Left>("one")
+            .unwrap();
+        let world = World::from_snapshot_with(&file, universe, &options)?;
+        let resource = world.resources().get::<Left>().map(|left| left.left);
+        Ok::<_, SnapshotError>((world.get::<Left>(ant).unwrap().left, resource.unwrap()))
+    };
+    let convert = |old: V1| Left {
+        left: 100 - old.now,
+    };
+    assert!(load(LoadOptions::new()).is_err());
+    let options = LoadOptions::new().ignore_fields("one");
+    assert_eq!(load(options.clone()).unwrap(), (30, 40));
+    let options = options
+        .convert("one", convert)
+        .convert_state("one", convert);
+    assert_eq!(load(options).unwrap(), (70, 60));
+}

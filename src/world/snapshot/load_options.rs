@@ -73,7 +73,8 @@ impl LoadOptions {
 
     /// Values of fragments, and of types of the state, that have this name are taken as they are if their size and alignment
     /// are right, whatever [fields](crate::fragment::Plain::SHAPE) they had: where a field has only got another name, or an
-    /// enum another variant. Which bytes are a value is asked all the same.
+    /// enum another variant. Which bytes are a value is asked all the same. Values for which there is a
+    /// [conversion](Self::convert) are converted, of fragments and [of the state](Self::convert_state).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -114,6 +115,8 @@ impl LoadOptions {
     /// [defined](crate::fragment::FragmentRegistry::define_plain) here by its layout alone is of no type: nothing is converted
     /// for it.) Of several calls for one name
     /// the first that is for the file's type is taken: one for each version that there was.
+    ///
+    /// Of a name whose [fields are ignored](Self::ignore_fields), too, what a conversion is for is converted.
     ///
     /// A type without fields is a tag as a fragment, which is another role: one that has got its first field, or lost its last,
     /// is not converted there, and [refused](crate::world::SnapshotError::Unregistered) as any other in another role.

@@ -151,6 +151,8 @@ impl<'f> Saved<'f> {
             let mut besides = saved.worlds.iter_mut().map(|world| &mut world.besides);
             besides.try_for_each(|besides| besides.convert(&forms, options))?;
         }
+        let besides = saved.worlds.iter_mut().map(|world| &mut world.besides);
+        besides.for_each(|besides| besides.ignore_fields(options));
         Ok(saved)
     }
 

@@ -118,11 +118,15 @@ impl<'f> SavedBesides<'f> {
         Ok(saved)
     }
 
-    /// Leaves out what does not come, and of what it is not to be asked forgets which fields it had.
+    /// Leaves out what does not come.
     pub(in crate::world::snapshot) fn leave_out(&mut self, options: &LoadOptions) {
         let comes = |value: &SavedValue<'_>| !options.skips_state(&value.name);
         self.resources.retain(comes);
         self.signals.retain(|signal| comes(&signal.carries));
+    }
+
+    /// Forgets which fields values had of which it is not to be asked: after those that are [converted](Self::convert).
+    pub(in crate::world::snapshot) fn ignore_fields(&mut self, options: &LoadOptions) {
         let carried = self.signals.iter_mut().map(|signal| &mut signal.carries);
         for value in self.resources.iter_mut().chain(carried) {
             if options.ignores_fields(&value.name) {

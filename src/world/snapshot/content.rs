@@ -2,7 +2,8 @@
 //!
 //! It borrows all values where they lie. What must hold: the columns of a piece are those that its composition names, in
 //! its order, and each has a value for every row, or one for all. Fragments without values and switches have no
-//! column, so that a file's content is no larger than the file.
+//! column: for each column a file has a byte at least in the chunk, or a shared value's number with it, so that its content
+//! is no larger than the file by more than a factor, some dozens.
 
 use std::borrow::Cow;
 
@@ -286,8 +287,7 @@ impl<'a> Order<'a> {
             };
             columns[place] = Some(Column {
                 values,
-                // (What a file says of a tag's size has no bytes.)
-                size: values.len() / rows,
+                size: fragment.size,
                 is_shared: is_shared(fragment.kind),
                 off,
             });

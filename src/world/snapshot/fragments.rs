@@ -245,6 +245,10 @@ fn read_fragment(
     if enableable && !one_by_one {
         return Err(begin.damaged("what is switched off is a fragment or a tag"));
     }
+    // Of what has no bytes a file could have any number, in any number of chunks.
+    if one_by_one && (size == 0) != (kind == FragmentKind::Tag) {
+        return Err(begin.damaged("a fragment has bytes, and a tag has none"));
+    }
     let skipped = known.is_some_and(|(_, options)| options.skips(&name));
     let any_fields = known.is_some_and(|(_, options)| options.ignores_fields(&name));
     let told = Told {

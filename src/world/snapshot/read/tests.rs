@@ -186,3 +186,32 @@ fn no_fragment_stands_there_twice_even_if_nobody_has_it() {
             .ends_with("a fragment stands there twice")
     );
 }
+
+#[test]
+fn a_fragment_without_bytes_and_a_tag_with_some_are_damage() {
+    let file = |registered: fn(&FragmentRegistry), world: fn(&mut World)| {
+        let universe = Universe::ordered();
+        registered(universe.registry());
+        let mut of_it = World::of(&std::sync::Arc::new(universe)).unwrap();
+        world(&mut of_it);
+        of_it.to_snapshot(&SnapshotOptions::new()).unwrap()
+    };
+    let fragment = file(
+        |registry| _ = registry.register_plain::<u8>().unwrap(),
+        |world| _ = world.create((1_u8,)).unwrap(),
+    );
+    let tag = file(
+        |registry| _ = registry.register_plain::<()>().unwrap(),
+        |world| _ = world.create(((),)).unwrap(),
+    );
+    for (file, size) in [(fragment, 0_u64), (tag, 1)] {
+        let header = Header::read(&file, file.len() as u64).unwrap();
+        // Behind the checksum of the versions, how many fragments there are, and what is told of one before its size.
+        let at = header.directory as usize + 8 + 4 + 3 + 4;
+        assert_eq!(file[at..at + 8], (1 - size).to_le_bytes());
+        let mut strange = file.clone();
+        strange[at..at + 8].copy_from_slice(&size.to_le_bytes());
+        let error = Saved::whole(&sealed(strange, header)).err().unwrap();
+        assert!(error.to_string().contains("a tag has none"), "{error}");
+    }
+}

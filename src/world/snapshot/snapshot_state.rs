@@ -3,6 +3,7 @@
 use core::fmt;
 use core::ops::ControlFlow;
 use core::time::Duration;
+use std::collections::HashMap;
 
 use crate::world::snapshot::content::Content;
 use crate::world::snapshot::differences::{NamesOf, Told};
@@ -102,7 +103,15 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
         (here, one): (&Saved<'_>, &SavedWorld<'_>),
         (there, two): (&Saved<'_>, &SavedWorld<'_>),
     ) -> ControlFlow<()> {
-        let names = [one, two].map(|world| world.besides.names().collect::<NamesOf<'_>>());
+        let mut places = HashMap::new();
+        let names = [one, two].map(|world| {
+            let mut names = NamesOf::new();
+            for (name, entities) in world.besides.names() {
+                let name = *places.entry(name).or_insert(name);
+                names.extend(entities.iter().map(|&entity| (entity, name)));
+            }
+            names
+        });
         let (ours, theirs) = (Content::of_saved(here, one), Content::of_saved(there, two));
         self.contents(&ours, &theirs, Some([&names[0], &names[1]]))?;
         let (one, two) = (&one.besides, &two.besides);

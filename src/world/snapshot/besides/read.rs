@@ -170,10 +170,10 @@ impl<'f> SavedBesides<'f> {
         resources.map(|resource| (&*resource.name, &*resource.bytes))
     }
 
-    /// Those who have names, each with its own, in no order. (A file may give several to one: it is not loaded then.)
-    pub(in crate::world::snapshot) fn names(&self) -> impl Iterator<Item = (Entity, &str)> {
+    /// The names, each with those who have it. (A file may give several to one: it is not loaded then.)
+    pub(in crate::world::snapshot) fn names(&self) -> impl Iterator<Item = (&str, &[Entity])> {
         let names = self.names.iter();
-        names.flat_map(|saved| saved.entities.iter().map(|&entity| (entity, &*saved.name)))
+        names.map(|saved| (&*saved.name, &*saved.entities))
     }
 
     /// The world's time, in nanoseconds.

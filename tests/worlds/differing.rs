@@ -470,6 +470,70 @@ fn files_tell_of_names_times_and_signals_too() {
     assert!(SnapshotState::of(&cut[..cut.len() - 1]).is_err());
 }
 
+#[test]
+fn names_and_shared_values_are_the_same_wherever_they_lie() {
+    let world = |first: &str| {
+        let mut world = ordered(|registry| {
+            registry
+                .register_plain_shared_as::<[u64; 9]>("team")
+                .unwrap();
+            registry
+                .register_plain_const_shared_as::<()>("none")
+                .unwrap();
+        });
+        // Of two values and two names by turns, given in another order.
+        let ants: Vec<Entity> = (0..100).map(|_| world.create(()).unwrap()).collect();
+        let odd = ants.iter().enumerate().filter(|(n, _)| n % 2 == 1);
+        let even = ants.iter().enumerate().filter(|(n, _)| n % 2 == 0);
+        let all: Vec<_> = match first {
+            "even" => even.chain(odd).collect(),
+            _ => odd.chain(even).collect(),
+        };
+        for (n, &ant) in all {
+            let bundle = ().shared([n as u64 % 2; 9]).const_shared(());
+            world.add(ant, bundle).unwrap();
+            world.set_name(ant, ["a queen", "a worker"][n % 2]).unwrap();
+        }
+        (world, ants)
+    };
+    let ((here, ants), (mut there, _)) = (world("even"), world("odd"));
+    assert_eq!(here.state_hash().unwrap(), there.state_hash().unwrap());
+    assert_eq!(hashes(&here), hashes(&there));
+    let files = |there: &World| [&here, there].map(|world| world.to_snapshot(&all()).unwrap());
+    let told = |files: &[Vec<u8>; 2]| {
+        let [here, there] = files
+            .each_ref()
+            .map(|file| SnapshotState::of(file).unwrap());
+        let mut lines = Vec::new();
+        here.differences(&there, |_, difference| {
+            lines.push(difference.to_string());
+            ControlFlow::Continue(())
+        });
+        lines
+    };
+    assert_eq!(told(&files(&there)), [""; 0]);
+    assert_eq!(lines(&here, &there), [""; 0]);
+    // One is of the other team, another of a new one, and one is called as the others.
+    there.add(ants[5], ().shared([0_u64; 9])).unwrap();
+    there.add(ants[6], ().shared([7_u64; 9])).unwrap();
+    there.set_name(ants[7], "a queen").unwrap();
+    let of_worlds = lines(&here, &there);
+    assert_eq!(of_worlds.len(), 2, "{of_worlds:?}");
+    for (line, ant) in of_worlds.iter().zip([ants[5], ants[6]]) {
+        assert!(
+            line.starts_with(&format!("{ant}: shared fragment team")),
+            "{line}"
+        );
+    }
+    let of_files = told(&files(&there));
+    assert_eq!(of_files[..2], of_worlds);
+    assert!(
+        of_files[2].starts_with(&format!("{} is called", ants[7])),
+        "{of_files:?}"
+    );
+    assert_eq!(parts(&here, &there), ["the shared fragment team differs"]);
+}
+
 #[cfg(feature = "cli")]
 #[test]
 fn hashes_go_over_a_network() {

@@ -6,6 +6,7 @@
 //! is no larger than the file by more than a factor, some dozens.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use crate::archetype::{Archetype, Chunk, read_bit};
 use crate::entity::Entity;
@@ -82,6 +83,11 @@ pub(super) struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
+    /// The value that all rows have.
+    pub(super) fn shared(&self) -> Option<&'a [u8]> {
+        self.is_shared.then_some(self.values)
+    }
+
     /// The value of a row.
     #[inline]
     pub(super) fn value(&self, row: usize) -> &'a [u8] {
@@ -154,7 +160,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// That of a world in a file. O(bytes).
+    /// That of a world in a file. O(bytes, and for each composition those of its fragments' names).
     pub(super) fn of_saved(saved: &'a Saved<'_>, world: &'a SavedWorld<'_>) -> Self {
         let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
         for archetype in world.archetypes.iter().filter(|data| data.is_inhabited()) {
@@ -175,6 +181,22 @@ impl<'a> Content<'a> {
             resources: resources
                 .map(|(name, bytes)| (name, Cow::Borrowed(bytes)))
                 .collect(),
+        }
+    }
+}
+
+/// Sees to it that shared values which are equal, of two states, lie in one place: many entities may have a long one, and it
+/// is compared by its place. O(bytes of all shared values + pieces × their columns).
+pub(super) fn unite_shared<'a>(here: &mut Content<'a>, there: &mut Content<'a>) {
+    let (mut seen, mut places) = (HashMap::new(), HashSet::new());
+    for piece in here.pieces.iter_mut().chain(&mut there.pieces) {
+        for column in piece.columns.iter_mut().filter(|column| column.is_shared) {
+            let values = column.values;
+            column.values = *seen.entry(core::ptr::from_ref(values)).or_insert_with(|| {
+                // The first of those that are equal stays.
+                places.insert(values);
+                places.get(values).copied().unwrap_or(values)
+            });
         }
     }
 }

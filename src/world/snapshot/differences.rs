@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::world::World;
-use crate::world::snapshot::content::{Composition, Content, FragmentKey};
+use crate::world::snapshot::content::{Composition, Content, FragmentKey, unite_shared};
 use crate::world::snapshot::{Difference, SnapshotError, SnapshotOptions, StateFragment};
 
 impl World {
@@ -80,7 +80,7 @@ impl World {
             }
         };
         let mut told = Told::new(each);
-        let _ = told.contents(&here, &there, None);
+        let _ = told.contents(here, there, None);
         Ok(told.count)
     }
 
@@ -130,12 +130,14 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
     }
 
     /// Tells in what two states differ; with what entities are called, if that is given.
-    pub(super) fn contents(
+    pub(super) fn contents<'c>(
         &mut self,
-        here: &Content<'_>,
-        there: &Content<'_>,
+        mut here: Content<'c>,
+        mut there: Content<'c>,
         names: Option<[&NamesOf<'_>; 2]>,
     ) -> ControlFlow<()> {
+        unite_shared(&mut here, &mut there);
+        let (here, there) = (&here, &there);
         let (ours, theirs) = (rows(here), rows(there));
         let mut pairs = Pairs::new(here, there);
         let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
@@ -187,10 +189,14 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
             // One that has no column has no value, and is on.
             let value = ours.map_or(&[][..], |column| column.value(row));
             let other = theirs.map_or(&[][..], |column| column.value(other_row));
-            if value != other {
+            let is_shared = ours.is_some_and(|column| column.is_shared);
+            let are_same = match is_shared {
+                true => core::ptr::eq(value, other),
+                false => value == other,
+            };
+            if !are_same {
                 let fragment = StateFragment::of(key);
                 let (here, there) = (Cow::Borrowed(value), Cow::Borrowed(other));
-                let is_shared = ours.is_some_and(|column| column.is_shared);
                 self.tell(match is_shared {
                     true => Difference::Shared {
                         entity,

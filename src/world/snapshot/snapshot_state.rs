@@ -58,7 +58,8 @@ impl<'f> SnapshotState<'f> {
 
     /// A number for each part of the state of a world in the file, as
     /// [`World::state_hashes`](crate::world::World::state_hashes) gives them of the world that was saved (but for what the
-    /// save [skipped](crate::world::SnapshotOptions)); `None` if there are no more than `world` worlds. O(bytes).
+    /// save [skipped](crate::world::SnapshotOptions)); `None` if there are no more than `world` worlds.
+    /// O(bytes, and for each composition those of its fragments' names).
     #[must_use]
     pub fn state_hashes(&self, world: usize) -> Option<StateHashes> {
         let world = self.saved.worlds.get(world)?;
@@ -73,7 +74,7 @@ impl<'f> SnapshotState<'f> {
     ///
     /// Not compared: where entities lie, chunk fragments' values, and versions of the dead.
     ///
-    /// O(bytes), as there.
+    /// O(bytes, and for each composition those of its fragments' names), and for each pair of compositions as there.
     ///
     /// # Panics
     /// If `each` does.
@@ -113,7 +114,7 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
             names
         });
         let (ours, theirs) = (Content::of_saved(here, one), Content::of_saved(there, two));
-        self.contents(&ours, &theirs, Some([&names[0], &names[1]]))?;
+        self.contents(ours, theirs, Some([&names[0], &names[1]]))?;
         let (one, two) = (&one.besides, &two.besides);
         if one.time() != two.time() {
             self.tell(Difference::Time {

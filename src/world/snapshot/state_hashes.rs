@@ -3,7 +3,7 @@
 //! The number of a part is a sum over the entities that are in it, so that neither their order counts nor where they lie.
 
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::entity::Entity;
 use crate::fragment::FragmentKind;
@@ -11,7 +11,7 @@ use crate::shown::shown;
 use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::checksum::avalanche;
-use crate::world::snapshot::content::{Content, FragmentKey, Piece};
+use crate::world::snapshot::content::{Column, Content, FragmentKey, Piece};
 use crate::world::snapshot::state::{bytes_hash, composition, mix, resource_hash};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -153,7 +153,14 @@ impl StateHashes {
         let begins = content.compositions.iter();
         let begins = begins.map(|of| composition(of.fragments.iter().copied()));
         let begins: Vec<u64> = begins.collect();
-        let hash = |piece: &Piece<'_>| PieceHash::of(piece, begins[piece.composition]);
+        // Many chunks may have a long one.
+        let mut shared = SharedHashes::new();
+        let columns = content.pieces.iter().flat_map(|piece| &piece.columns);
+        for value in columns.filter_map(Column::shared) {
+            let hash = || bytes_hash(0, value);
+            shared.entry(place(value)).or_insert_with(hash);
+        }
+        let hash = |piece: &Piece<'_>| PieceHash::of(piece, begins[piece.composition], &shared);
         let hashes = match &content.pieces[..] {
             [one] => vec![hash(one)],
             all => fork_join::map(all.iter().collect(), hash),
@@ -243,7 +250,7 @@ struct ColumnHash {
 }
 
 impl PieceHash {
-    fn of(piece: &Piece<'_>, begin: u64) -> Self {
+    fn of(piece: &Piece<'_>, begin: u64, shared: &SharedHashes) -> Self {
         let sum = |hash: fn(u64, u64) -> u64, begin: u64| {
             let entities = piece.entities.iter().map(|entity| entity.to_bits());
             let hashes = entities.map(|entity| avalanche(hash(begin, entity)));
@@ -251,10 +258,16 @@ impl PieceHash {
         };
         let columns = piece.columns.iter().map(|column| {
             let rows = piece.entities.iter().enumerate();
-            let values =
-                rows.map(|(row, entity)| avalanche(bytes_hash(member(entity), column.value(row))));
+            let values = match column.shared().and_then(|value| shared.get(&place(value))) {
+                Some(&value) => rows
+                    .map(|(_, entity)| avalanche(mix(member(entity), value)))
+                    .fold(0, u64::wrapping_add),
+                None => rows
+                    .map(|(row, entity)| avalanche(bytes_hash(member(entity), column.value(row))))
+                    .fold(0, u64::wrapping_add),
+            };
             let mut hash = ColumnHash {
-                values: values.fold(0, u64::wrapping_add),
+                values,
                 ..ColumnHash::default()
             };
             for row in column.off() {
@@ -280,6 +293,14 @@ impl PieceHash {
             one.is_off |= other.is_off;
         }
     }
+}
+
+/// The hashes of shared values, by the places where these lie.
+type SharedHashes = HashMap<(usize, usize), u64>;
+
+/// Where bytes lie.
+fn place(bytes: &[u8]) -> (usize, usize) {
+    (bytes.as_ptr().addr(), bytes.len())
 }
 
 /// That an entity is one of those who have something.
@@ -308,8 +329,8 @@ impl World {
     /// differ whose [`state_hash`](Self::state_hash) does. [`differences`](Self::differences) says of which entities, where
     /// both worlds are at hand.
     ///
-    /// O(entities × their fragments + bytes of all values), chunks on all threads of the current rayon pool that have
-    /// time. Any thread.
+    /// O(entities × their fragments + bytes of all values, of those that are shared once), chunks on all threads of the
+    /// current rayon pool that have time. Any thread.
     ///
     /// # Errors
     /// As for [`state_hash`](Self::state_hash).

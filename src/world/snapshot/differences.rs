@@ -25,9 +25,11 @@ impl World {
     /// other may be of another universe, loaded from a peer's [snapshot](Self::to_snapshot), say. Fragments that the options
     /// skip here are those of these names and roles there.
     ///
-    /// O(bytes + fragments of all compositions × chunks), and for each pair of compositions that an entity has in the two,
-    /// once, O(their fragments); 16 bytes for each entity of both, twice while they are put in order. On the calling
-    /// thread.
+    /// O(bytes + columns of all chunks), and for each pair of compositions that an entity has in the two O(their fragments):
+    /// once, unless the pairs are so many that they are not kept, and found again for later entities. 16 bytes for each
+    /// entity of both, twice for those of one while they are put in order; for each chunk some dozens for each fragment that
+    /// has values or switches; and as much for each fragment of the pairs that are kept, which are a few thousand more than
+    /// those of all compositions of both at most. On the calling thread.
     ///
     /// ```
     /// use core::ops::ControlFlow;
@@ -274,6 +276,11 @@ struct Pair<'c> {
 }
 
 impl<'c> Pair<'c> {
+    /// How much of it there is to keep.
+    fn len(&self) -> usize {
+        1 + self.only_here.len() + self.only_there.len() + self.columns.len()
+    }
+
     fn of(here: &Composition<'c>, there: &Composition<'c>) -> Self {
         let mut pair = Self {
             only_here: Vec::new(),
@@ -311,40 +318,63 @@ fn columns_of<'c>(of: &Composition<'c>) -> impl Iterator<Item = (FragmentKey<'c>
     })
 }
 
-/// All pairs of compositions that came until now.
+/// Fragments that are kept of pairs in any case.
+const KEPT: usize = 4_096;
+
+/// Pairs of compositions that came until now: as many as have not many more fragments than all compositions.
 struct Pairs<'c> {
     here: &'c Content<'c>,
     there: &'c Content<'c>,
     found: HashMap<(usize, usize), usize>,
     pairs: Vec<Pair<'c>>,
+    /// Fragments in these pairs, and how many there may be: else two files with many compositions each have pairs that are
+    /// larger than both.
+    kept: usize,
+    most: usize,
     /// The last one: neighbours have the same, as a rule.
     last: Option<((usize, usize), usize)>,
 }
 
 impl<'c> Pairs<'c> {
     fn new(here: &'c Content<'c>, there: &'c Content<'c>) -> Self {
+        let all = here.compositions.iter().chain(&there.compositions);
         Self {
             here,
             there,
             found: HashMap::new(),
             pairs: Vec::new(),
+            kept: 0,
+            most: KEPT + all.map(|of| 1 + of.fragments.len()).sum::<usize>(),
             last: None,
         }
     }
 
     fn of(&mut self, here: usize, there: usize) -> &Pair<'c> {
         let key = (here, there);
-        let at = match self.last {
-            Some((last, at)) if last == key => at,
-            _ => *self.found.entry(key).or_insert_with(|| {
-                let here = &self.here.compositions[here];
-                self.pairs
-                    .push(Pair::of(here, &self.there.compositions[there]));
-                self.pairs.len() - 1
-            }),
+        let found = match self.last {
+            Some((last, at)) if last == key => Some(at),
+            _ => self.found.get(&key).copied(),
         };
+        let at = found.unwrap_or_else(|| self.add(key));
         self.last = Some((key, at));
         &self.pairs[at]
+    }
+
+    fn add(&mut self, key: (usize, usize)) -> usize {
+        let pair = Pair::of(
+            &self.here.compositions[key.0],
+            &self.there.compositions[key.1],
+        );
+        self.kept += pair.len();
+        if self.kept > self.most {
+            self.found.clear();
+            self.pairs.clear();
+            self.kept = pair.len();
+        }
+        self.pairs.push(pair);
+        let at = self.pairs.len() - 1;
+        self.found.insert(key, at);
+        at
     }
 }
 
@@ -422,5 +452,45 @@ mod tests {
         let sorted = sorted(rows).into_iter();
         let sorted: Vec<(u32, u32)> = sorted.map(|row| (row.entity.index(), row.row)).collect();
         assert_eq!(sorted, expected);
+    }
+
+    #[test]
+    fn pairs_of_compositions_are_not_kept_without_end() {
+        let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+        let content = || {
+            let compositions = (0..100).map(|skipped| {
+                let others = names.iter().enumerate().filter(|&(at, _)| at != skipped);
+                let fragments = others.map(|(_, name)| FragmentKey {
+                    name,
+                    kind: crate::fragment::FragmentKind::Tag,
+                    size: 0,
+                });
+                let mut fragments: Vec<_> = fragments.collect();
+                fragments.sort_unstable();
+                Composition {
+                    fragments,
+                    columns: Vec::new(),
+                }
+            });
+            Content {
+                compositions: compositions.collect(),
+                pieces: Vec::new(),
+                resources: Vec::new(),
+            }
+        };
+        let (here, there) = (content(), content());
+        let mut pairs = Pairs::new(&here, &there);
+        for _ in 0..2 {
+            for (one, two) in (0..100).flat_map(|one| (0..100).map(move |two| (one, two))) {
+                for _ in 0..2 {
+                    let pair = pairs.of(one, two);
+                    let only = usize::from(one != two);
+                    let told = (pair.only_here.len(), pair.only_there.len());
+                    assert_eq!(told, (only, only));
+                }
+                assert!(pairs.kept <= pairs.most && pairs.pairs.len() <= pairs.kept);
+            }
+        }
+        assert!(pairs.pairs.len() < 10_000);
     }
 }

@@ -169,7 +169,7 @@ impl<'a> Content<'a> {
                 pieces.push(Piece {
                     composition: compositions.len(),
                     entities: saved.handles(chunk),
-                    columns: order.columns(saved, world, archetype, chunk),
+                    columns: order.columns(saved, world, chunk),
                 });
             }
             compositions.push(order.composition);
@@ -238,8 +238,9 @@ fn column_of_chunk<'a>(
 /// The composition of an archetype in a file, and where its columns lie.
 struct Order<'a> {
     composition: Composition<'a>,
-    /// For each of the archetype's fragments, in the file's order: its column.
-    column_of: Vec<Option<usize>>,
+    /// Of the archetype's fragments, in the file's order, those that have something in each chunk, or a shared value, with
+    /// the column: a file may have very many chunks of what has very many tags.
+    parts: Vec<(&'a SavedFragment, Option<usize>)>,
 }
 
 impl<'a> Order<'a> {
@@ -264,20 +265,23 @@ impl<'a> Order<'a> {
         let fragments = order
             .into_iter()
             .map(|at| FragmentKey::of_saved(fragment(at)));
+        let parts = column_of.into_iter().enumerate();
+        let parts = parts.map(|(at, column)| (fragment(at), column));
+        let parts = parts.filter(|(of, column)| column.is_some() || of.bytes_in(1) > 0);
         Self {
             composition: Composition {
                 fragments: fragments.collect(),
                 columns,
             },
-            column_of,
+            parts: parts.collect(),
         }
     }
 
+    /// The columns of a chunk. O(these, and the chunk fragments).
     fn columns(
         &self,
         saved: &'a Saved<'_>,
         world: &'a SavedWorld<'_>,
-        archetype: &SavedArchetype<'_>,
         chunk: &SavedChunk,
     ) -> Vec<Column<'a>> {
         let rows = chunk.len as usize;
@@ -285,8 +289,7 @@ impl<'a> Order<'a> {
         let mut shared = chunk.shared.iter();
         let mut columns: Vec<Option<Column<'a>>> = Vec::new();
         columns.resize_with(self.composition.columns.len(), || None);
-        for (&number, &place) in archetype.fragments.iter().zip(&self.column_of) {
-            let fragment = &saved.fragments[number as usize];
+        for &(fragment, place) in &self.parts {
             let end = at + fragment.bytes_in(chunk.len);
             let Some(place) = place else {
                 at = end;

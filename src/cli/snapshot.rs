@@ -81,21 +81,26 @@ struct Told<'a> {
 struct ToldFile<'a> {
     path: String,
     summary: &'a SnapshotSummary,
-    /// Of each world.
+    /// Of each world, if somebody wants to know.
     hashes: Vec<StateHashes>,
 }
 
 impl<'a> ToldFile<'a> {
-    fn of(read: &'a Read<'_>, state: &SnapshotState<'_>) -> Self {
-        let worlds = 0..state.worlds();
+    fn of(read: &'a Read<'_>, hashes: Vec<StateHashes>) -> Self {
         Self {
             path: read.path.display().to_string(),
             summary: &read.summary,
-            hashes: worlds
-                .filter_map(|world| state.state_hashes(world))
-                .collect(),
+            hashes,
         }
     }
+}
+
+/// Of each world of a file.
+fn hashes(state: &SnapshotState<'_>) -> Vec<StateHashes> {
+    let worlds = 0..state.worlds();
+    worlds
+        .filter_map(|world| state.state_hashes(world))
+        .collect()
 }
 
 /// In what two files differ.
@@ -112,11 +117,11 @@ struct Compared {
 
 impl Compared {
     fn of(
-        here: (&Read<'_>, &SnapshotState<'_>),
-        there: (&Read<'_>, &SnapshotState<'_>),
+        [here, there]: [&Read<'_>; 2],
+        [ours, theirs]: [&SnapshotState<'_>; 2],
+        hashes: [&[StateHashes]; 2],
         most: usize,
     ) -> Self {
-        let ((here, ours), (there, theirs)) = (here, there);
         let (one, two) = (ours.worlds(), theirs.worlds());
         let mut compared = Self {
             same_bytes: here.bytes == there.bytes,
@@ -134,12 +139,10 @@ impl Compared {
             true => format!("world {world}: "),
             false => String::new(),
         };
-        for world in 0..one.min(two) {
-            if let (Some(one), Some(two)) = (ours.state_hashes(world), theirs.state_hashes(world)) {
-                let parts = one.differing(&two);
-                let lines = parts.map(|part| format!("{}{part}", place(world)));
-                compared.parts.extend(lines);
-            }
+        for (world, (one, two)) in hashes[0].iter().zip(hashes[1]).enumerate() {
+            let parts = one.differing(two);
+            let lines = parts.map(|part| format!("{}{part}", place(world)));
+            compared.parts.extend(lines);
         }
         compared.differences += ours.differences(theirs, |world, difference| {
             if compared.first.len() < most {
@@ -185,9 +188,18 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         .map(|path| Read::of(path))
         .collect::<Result<_, _>>()?;
     let states: Vec<SnapshotState<'_>> = read.iter().map(Read::state).collect::<Result<_, _>>()?;
-    let pairs: Vec<_> = read.iter().zip(&states).collect();
-    let compared = match pairs[..] {
-        [here, there] => Some(Compared::of(here, there, args.most as usize)),
+    let hashes: Vec<Vec<StateHashes>> = match args.json.is_some() || args.other.is_some() {
+        true => states.iter().map(hashes).collect(),
+        false => vec![Vec::new()],
+    };
+    let most = args.most as usize;
+    let compared = match (&read[..], &states[..], &hashes[..]) {
+        ([here, there], [ours, theirs], [one, two]) => Some(Compared::of(
+            [here, there],
+            [ours, theirs],
+            [one, two],
+            most,
+        )),
         _ => None,
     };
     let mut text = String::new();
@@ -202,9 +214,10 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let [json] = files;
     let told = Told {
         format: "megachunk-snapshot 1",
-        files: pairs
+        files: read
             .iter()
-            .map(|(read, state)| ToldFile::of(read, state))
+            .zip(hashes)
+            .map(|(read, hashes)| ToldFile::of(read, hashes))
             .collect(),
         compared,
     };

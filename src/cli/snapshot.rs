@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::plural;
+use crate::file_bytes;
 use crate::world::{SnapshotState, SnapshotSummary, StateHashes};
 
 /// Say what a snapshot of worlds holds, or in what two of them differ.
@@ -51,10 +52,15 @@ impl<'a> Read<'a> {
         // First no more of it than is needed to see whether it is one: it may be anything, of any length.
         let failed = |error| CliError::Failed(format!("{error}"));
         let summary = SnapshotSummary::read(path).map_err(failed)?;
-        let bytes = std::fs::read(path).map_err(|source| CliError::File {
+        // Somebody may have put another thing there meanwhile, or write to it.
+        let bytes = file_bytes::read(path, summary.bytes).map_err(|source| CliError::File {
             argument: None,
             path: path.to_owned(),
             source,
+        })?;
+        let bytes = bytes.ok_or_else(|| {
+            let path = path.display();
+            CliError::Failed(format!("{path} has become longer while it was read"))
         })?;
         Ok(Self {
             path,

@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[arg(value_name = "OTHER")]
     other: Option<PathBuf>,
 
-    /// How many differences are told
+    /// How many differences are told, and how many parts of the state that differ
     #[arg(
         long,
         value_name = "N",
@@ -159,7 +159,7 @@ impl Compared {
         compared
     }
 
-    fn text(&self) -> String {
+    fn text(&self, most: usize) -> String {
         if self.differences == 0 {
             return match self.same_bytes {
                 true => "the same bytes\n".into(),
@@ -167,7 +167,14 @@ impl Compared {
             };
         }
         let mut text = String::new();
-        for line in self.parts.iter().chain(&self.first) {
+        for line in self.parts.iter().take(most) {
+            let _ = writeln!(text, "{line}");
+        }
+        match self.parts.len().saturating_sub(most) {
+            0 => {}
+            more => _ = writeln!(text, "… and {} more", plural(more, "part")),
+        }
+        for line in &self.first {
             let _ = writeln!(text, "{line}");
         }
         match self.differences - self.first.len() {
@@ -213,7 +220,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         let _ = writeln!(text, "{}: {}", read.path.display(), read.summary);
     }
     if let Some(compared) = &compared {
-        let _ = write!(text, "\n{}", compared.text());
+        let _ = write!(text, "\n{}", compared.text(most));
     }
     let shown = screen.show(&text);
     // Whatever became of the screen.

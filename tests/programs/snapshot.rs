@@ -149,7 +149,12 @@ fn two_files_that_differ_are_a_failure_that_says_where() {
         .output();
     let output = output.unwrap();
     assert!(failure(&output).contains("differ: 5 differences"));
-    assert!(text(&output.stdout).ends_with("… and 3 more\n"));
+    let printed = text(&output.stdout);
+    assert!(printed.ends_with("… and 3 more\n"), "{printed}");
+    assert!(
+        printed.contains(" differs\n… and 3 more parts\n"),
+        "{printed}"
+    );
     let json: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     let compared = &json["compared"];
     assert_eq!(

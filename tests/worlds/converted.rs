@@ -587,3 +587,53 @@ fn who_ignores_fields_converts_all_the_same() {
         .convert_state("one", convert);
     assert_eq!(load(options).unwrap(), (70, 60));
 }
+
+#[test]
+fn what_is_converted_to_no_value_is_told_where_the_old_one_lies() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(C)]
+    struct Small {
+        now: u64,
+    }
+    // SAFETY: eight bytes, of which some are meant to be no value.
+    unsafe impl Plain for Small {
+        const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|bytes| !bytes.contains(&177));
+        const SHAPE: u64 = 81;
+    }
+    for role in ["fragment", "chunk", "shared", "const"] {
+        let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+        let registry = world.registry();
+        match role {
+            "fragment" => registry.register_plain_as::<V1>("t").map(|_| ()).unwrap(),
+            role => register_as::<V1>(registry, role),
+        }
+        for n in 0..5 {
+            let (low, value) = (V1 { now: n }, V1 { now: 177 });
+            match role {
+                "fragment" => world.create((if n == 3 { value } else { low },)).unwrap(),
+                "chunk" => world.create(().per_chunk(value)).unwrap(),
+                "shared" => world.create(().shared(value)).unwrap(),
+                _ => world.create(().const_shared(value)).unwrap(),
+            };
+        }
+        let file = world.to_snapshot(&Default::default()).unwrap();
+        let universe = Universe::new();
+        match role {
+            "fragment" => universe
+                .registry()
+                .register_plain_as::<Small>("t")
+                .map(|_| ())
+                .unwrap(),
+            role => register_as::<Small>(universe.registry(), role),
+        }
+        let convert = |old: V1| Small {
+            now: old.now.into(),
+        };
+        let options = LoadOptions::new().convert("t", convert);
+        let error = World::from_snapshot_with(&file, universe, &options).unwrap_err();
+        let SnapshotError::NotAValue { at, .. } = error else {
+            panic!("{role}: {error}")
+        };
+        assert_eq!(file[at as usize], 177, "{role}");
+    }
+}

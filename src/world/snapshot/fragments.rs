@@ -87,7 +87,8 @@ impl SavedFragment {
         }
     }
 
-    /// Whether bytes, one value behind the other, are values here. They are from `at` in the file.
+    /// Whether bytes, one value behind the other, are values here. They are from `at` in the file, or those are of which they
+    /// were made.
     pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
         let Some(is_value) = self.is_value else {
             return Ok(());
@@ -101,7 +102,7 @@ impl SavedFragment {
             Some(row) => Err(SnapshotError::NotAValue {
                 name: self.name.clone(),
                 of: self.of.unwrap_or_default(),
-                at: at + (row * self.size_here) as u64,
+                at: at + (row * self.size) as u64,
             }),
         }
     }

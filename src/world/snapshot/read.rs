@@ -1,5 +1,6 @@
 //! A file is read, and all of it checked, before anything is made of it.
 
+use core::ops::Deref;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,8 +33,23 @@ pub(super) struct Saved<'f> {
     pub(super) is_lavish: bool,
 }
 
-/// Values, each with the number of its fragment: where they lie in the file, or what they have become.
-type SavedValues<'f> = Vec<(u32, Cow<'f, [u8]>)>;
+/// Values, each with the number of its fragment.
+type SavedValues<'f> = Vec<(u32, SavedBytes<'f>)>;
+
+/// The bytes of a value: as the file has them, or what they have become.
+pub(super) struct SavedBytes<'f> {
+    /// Where they begin in the file, or those of which they were made.
+    at: u64,
+    bytes: Cow<'f, [u8]>,
+}
+
+impl Deref for SavedBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
 
 pub(super) struct SavedWorld<'f> {
     /// 16 KiB chunks that a chunk of a new archetype has at least.
@@ -175,13 +191,12 @@ impl<'f> Saved<'f> {
             return Ok(());
         }
         let file = self.file;
-        let place = |bytes: &[u8]| (bytes.as_ptr().addr() - file.as_ptr().addr()) as u64;
-        let convert = |(number, bytes): &mut (u32, Cow<'f, [u8]>)| {
+        let convert = |(number, value): &mut (u32, SavedBytes<'f>)| {
             let fragment = &fragments[*number as usize];
             if let Some(conversion) = &fragment.conversion {
-                let new = conversion.convert(bytes, 1, fragment.size_here, place(bytes))?;
-                fragment.check_converted(place(bytes))?;
-                *bytes = Cow::Owned(new);
+                let new = conversion.convert(value, 1, fragment.size_here, value.at)?;
+                fragment.check_converted(value.at)?;
+                value.bytes = Cow::Owned(new);
             }
             Ok::<(), SnapshotError>(())
         };
@@ -310,7 +325,8 @@ impl<'f> Saved<'f> {
             let at = reader.at();
             let value = reader.take(fragment.size, "the directory ends early")?;
             fragment.check_saved(value, at)?;
-            values.push((number, Cow::Borrowed(value)));
+            let bytes = Cow::Borrowed(value);
+            values.push((number, SavedBytes { at, bytes }));
         }
         Ok(values)
     }
@@ -347,7 +363,8 @@ impl<'f> Saved<'f> {
                 let at = reader.at();
                 let value = reader.take(fragment.size, "the directory ends early")?;
                 fragment.check_saved(value, at)?;
-                archetype.templates.push((number, Cow::Borrowed(value)));
+                let bytes = Cow::Borrowed(value);
+                archetype.templates.push((number, SavedBytes { at, bytes }));
             }
         }
         let form = ChunkForm::of(&archetype.fragments, &self.fragments);
@@ -522,20 +539,26 @@ impl<'f> Saved<'f> {
         &self,
         registry: &FragmentRegistry,
         fragment: u32,
+        value: &SavedBytes<'_>,
+    ) -> Result<Value, SnapshotError> {
+        self.value_of(registry, fragment, value, value.at)
+    }
+
+    /// The value of bytes that are from `at` in the file, or were made of those that are.
+    fn value_of(
+        &self,
+        registry: &FragmentRegistry,
+        fragment: u32,
         bytes: &[u8],
+        at: u64,
     ) -> Result<Value, SnapshotError> {
         let fragment = &self.fragments[fragment as usize];
         let Some(id) = fragment.known else {
             unreachable!("what entities have is known")
         };
-        let at = match fragment.conversion {
-            None => bytes.as_ptr().addr() - self.file.as_ptr().addr(),
-            // It is in no file.
-            Some(_) => 0,
-        };
         // A copy: somebody may change the file.
         let mut bytes = bytes.to_vec();
-        self.bring(fragment, &mut bytes, at)?;
+        self.bring(fragment, &mut bytes, at as usize)?;
         Ok(Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?)
     }
 
@@ -546,21 +569,20 @@ impl<'f> Saved<'f> {
         registry: &FragmentRegistry,
         archetype: &SavedArchetype<'_>,
         fragment: u32,
-        bytes: &[u8],
+        bytes: &SavedBytes<'_>,
     ) -> Result<Value, SnapshotError> {
         let value = self.value(registry, fragment, bytes);
         let inhabited = archetype.chunks.iter().find(|chunk| chunk.len > 0);
         match (value, inhabited) {
             (Err(SnapshotError::NotAValue { .. }), Some(chunk)) if self.entities.is_some() => {
                 let before = archetype.fragments.iter().copied();
-                if let Some(value) = chunk.converted(fragment) {
-                    return self.value(registry, fragment, value);
-                }
                 let before: Vec<u32> = before.take_while(|&number| number != fragment).collect();
                 let before = ChunkForm::of(&before, &self.fragments).bytes(chunk.len);
+                let at = chunk.at + before as usize;
                 let size = self.fragments[fragment as usize].size;
-                let bytes = &self.file[chunk.at + before as usize..][..size];
-                self.value(registry, fragment, bytes)
+                let converted = chunk.converted(fragment);
+                let bytes = converted.unwrap_or_else(|| &self.file[at..][..size]);
+                self.value_of(registry, fragment, bytes, at as u64)
             }
             (value, _) => value,
         }

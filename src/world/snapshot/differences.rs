@@ -1,7 +1,7 @@
 //! Which entities, values and resources two states differ in.
 //!
 //! The entities of both are put in order by a radix sort, and walked through side by side. What is the same of two
-//! compositions is found once for each pair of them that an entity has.
+//! compositions is found once for each pair of them that an entity has, while there are not too many of these.
 
 use core::cmp::Ordering;
 use core::ops::ControlFlow;

@@ -37,7 +37,7 @@ fn who_settles_finds_nothing_of_a_forerunner() {
             drop(World::new());
             let kept = more_than(before);
             // From another thread the end of this one's heap does not go back.
-            std::thread::spawn(|| give_memory_back()).join().unwrap();
+            std::thread::spawn(give_memory_back).join().unwrap();
             let kept_by_others = more_than(before);
             settle(0);
             let left = more_than(before);

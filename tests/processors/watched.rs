@@ -208,7 +208,7 @@ fn who_watches_and_looks_for_changes_misses_none_of_those_that_come_later() {
             all.for_each(|number| *number += 1);
         }));
     let mut changed = Query::<&u64, Changed<u64>>::new(&world).unwrap();
-    let mut index = ValueIndex::<u64>::new(&world).unwrap();
+    let mut index = ValueIndex::<u64, u64>::new(&world, |&number| number).unwrap();
     index.update(&world);
     let (mut seen, mut sent) = (Vec::new(), world.version());
     for _ in 0..2 {
@@ -226,5 +226,5 @@ fn who_watches_and_looks_for_changes_misses_none_of_those_that_come_later() {
     }
     let two = seen.iter().filter(|(name, ..)| name == "two");
     assert_eq!(two.count(), 2, "{seen:?}");
-    assert_eq!((index.get(&2).len(), index.get(&0).len()), (1, 0));
+    assert_eq!((index.entities(&2).len(), index.entities(&0).len()), (1, 0));
 }

@@ -298,7 +298,7 @@ impl<'a> Order<'a> {
             let values: &[u8] = match fragment.kind {
                 FragmentKind::Fragment => &saved.file[at..][..fragment.size * rows],
                 kind if is_shared(kind) => match shared.next() {
-                    Some(&value) => &*world.shared[value as usize].1,
+                    Some(&value) => &world.shared[value as usize].1,
                     None => unreachable!("a chunk has a value of each shared fragment"),
                 },
                 _ => &[],

@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn the_sort_looks_at_all_of_an_index() {
-        assert!(EntityIndex::CAPACITY <= 1 << (DIGIT * PASSES));
+        const { assert!(EntityIndex::CAPACITY <= 1 << (DIGIT * PASSES)) };
         let mut seed = 1_u64;
         let rows = (0..5_000).map(|row| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

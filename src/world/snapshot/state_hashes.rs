@@ -257,12 +257,13 @@ impl PieceHash {
             hashes.fold(0, u64::wrapping_add)
         };
         let columns = piece.columns.iter().map(|column| {
-            let rows = piece.entities.iter().enumerate();
+            let entities = piece.entities.iter();
             let values = match column.shared().and_then(|value| shared.get(&place(value))) {
-                Some(&value) => rows
-                    .map(|(_, entity)| avalanche(mix(member(entity), value)))
+                Some(&value) => entities
+                    .map(|entity| avalanche(mix(member(entity), value)))
                     .fold(0, u64::wrapping_add),
-                None => rows
+                None => entities
+                    .enumerate()
                     .map(|(row, entity)| avalanche(bytes_hash(member(entity), column.value(row))))
                     .fold(0, u64::wrapping_add),
             };

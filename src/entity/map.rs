@@ -435,7 +435,7 @@ mod tests {
         assert_eq!((map.get(entity(60, 1)), map.len()), (None, 10_000));
         assert!(matches!(map.table, Table::BySlot { .. }));
         // Another one comes before it goes: that costs something for a while, and not for good.
-        assert_eq!(map.insert(entity(70, 3), entity(8, 8)), None);
+        assert_eq!(map.insert(entity(70, 3), entity(8, 9)), None);
         assert!(matches!(map.table, Table::Sorted(_)));
         assert_eq!(map.remove(entity(70, 1)), Some(entity(20, 1)));
         for n in 100..5_200 {
@@ -444,7 +444,7 @@ mod tests {
         }
         assert!(matches!(map.table, Table::BySlot { .. }));
         assert_eq!(map.len(), 10_000);
-        assert_eq!(map.get(entity(70, 3)), Some(entity(8, 8)));
+        assert_eq!(map.get(entity(70, 3)), Some(entity(8, 9)));
         assert_eq!(map.get(entity(100, 3)), Some(entity(100, 7)));
     }
 }

@@ -1,12 +1,12 @@
 //! `plain!`: a struct of plain fields, or an enum without any, is plain. The compiler proves it.
 
-/// Implements [`Plain`] for a struct all of whose fields are plain, or an enum whose variants have
+/// Implements [`Plain`](crate::fragment::Plain) for a struct all of whose fields are plain, or an enum whose variants have
 /// no fields, so that their values can be hashed, saved and loaded. Without `unsafe` on your side (also where it is
 /// forbidden): what must hold is checked when your crate is compiled. Of a union it does not.
 ///
 /// Whoever has the bytes can then make values, with whatever its fields can hold, also fields that
 /// are private: it is not for types whose unsafe code relies on more. What is no matter of safety
-/// can be asked by a [`Plain::IS_VALUE`] of your own.
+/// can be asked by a [`Plain::IS_VALUE`](crate::fragment::Plain::IS_VALUE) of your own.
 ///
 /// A struct's fields are named in the order in which they lie in memory (declare it `repr(C)`, and
 /// the compiler leaves them as they are written), those of a tuple by their numbers; a tag has
@@ -15,7 +15,7 @@
 /// because a snapshot remembers the number of each. Of a type with parameters each type is named
 /// that is to be plain: `plain!(Id<Ant> { number, of })`.
 ///
-/// A snapshot remembers, too, what the fields are called, in their order, and what types they have ([`Plain::SHAPE`]), and of
+/// A snapshot remembers, too, what the fields are called, in their order, and what types they have ([`Plain::SHAPE`](crate::fragment::Plain::SHAPE)), and of
 /// an enum the names and numbers of its variants. Where one of these is another, the values of an older one are refused,
 /// even if they have as many bytes: [`load`](crate::world::World::load) says what can be
 /// done. What the type itself is called does not count.

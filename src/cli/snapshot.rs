@@ -172,7 +172,8 @@ impl Compared {
         }
         match self.parts.len().saturating_sub(most) {
             0 => {}
-            more => _ = writeln!(text, "… and {} more", plural(more, "part")),
+            1 => _ = writeln!(text, "… and 1 more part"),
+            more => _ = writeln!(text, "… and {more} more parts"),
         }
         for line in &self.first {
             let _ = writeln!(text, "{line}");

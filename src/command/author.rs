@@ -137,18 +137,19 @@ impl World {
         }
     }
 
-    /// The processor of this rank has the world to itself.
-    pub(crate) fn begin_alone(&mut self, rank: u32) {
+    /// The processor of this rank has the world to itself; what [`end_alone`](Self::end_alone) is told.
+    pub(crate) fn begin_alone(&mut self, rank: u32) -> (u32, u64) {
+        let first = self.next_recorder();
         self.ranks.alone = rank;
-        self.ranks.opened = self.next_recorder()..u64::MAX;
+        self.ranks.opened = first..u64::MAX;
+        (rank, first)
     }
 
     /// It has no more; what it has recorded may wait for the next flush. It may have run another schedule, which has other
     /// ranks.
-    pub(crate) fn end_alone(&mut self, names: &RankNames) {
-        let (alone, first) = (self.ranks.alone, self.ranks.opened.start);
+    pub(crate) fn end_alone(&mut self, names: &RankNames, (rank, first): (u32, u64)) {
         self.set_ranks(names);
-        self.ranks.alone = alone;
+        self.ranks.alone = rank;
         self.ranks.opened = first..self.next_recorder();
     }
 

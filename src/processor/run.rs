@@ -346,6 +346,7 @@ impl Schedule {
         let segment = &mut plan.segments[at];
         segment.versions = 0..0;
         let (mut panicked, mut failed, mut ran) = (None, false, None);
+        let mut alone = None;
         for processor in segment.processors() {
             let cell = &mut self.crew[processor];
             let member = cell.get_mut();
@@ -353,7 +354,7 @@ impl Schedule {
                 continue;
             }
             let rank = plan.order.position_of(processor);
-            world.begin_alone(rank);
+            alone = Some(world.begin_alone(rank));
             let runner = &mut member.runner;
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
@@ -394,7 +395,9 @@ impl Schedule {
         // Another world that it has put in the place of its own has versions of its own.
         if let (Ok(true), Some(plan)) = (self.is_of(world), &mut self.plan) {
             plan.segments[at].versions = first..world.next_moment();
-            world.end_alone(&plan.names);
+            if let Some(alone) = alone {
+                world.end_alone(&plan.names, alone);
+            }
         }
         if failed {
             return self.fail(world, at);

@@ -113,7 +113,9 @@ struct Left {
 
 /// What [`work`] of all leaves, if they do it one after the other, or each on a thread while this one queries.
 fn all_work(beside: bool) -> Left {
-    let universe = Arc::new(Universe::ordered());
+    // Not one that goes on with the memory of an earlier one: each execution is to be as the first.
+    let universe = Universe::ordered_with(&IndexOptions::new(), &ChunkOptions::new());
+    let universe = Arc::new(universe.expect("there are addresses"));
     let (mut world, old) = stage(&universe);
     let hit = world.signal::<u32>("hit").expect("a new name");
     let mut reader = SignalReader::<Entity>::new(&world).expect("entities are read");

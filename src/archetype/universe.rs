@@ -605,7 +605,9 @@ impl Drop for Universe {
         };
         // Who gives a chunk back takes it out of the directory, and every world has given its number back, or
         // the universe would not end.
-        if self.recycles && chunks.in_use() == 0 {
+        if self.recycles
+            && let Some(chunks) = chunks.recycle()
+        {
             // Where none is bare, the youngest memory is left in the first.
             let place = (0..SPARE.len()).find(|&place| is_bare(place)).unwrap_or(0);
             chunks.trim_to(RETAIN_SPARE[place]);

@@ -231,6 +231,17 @@ impl<C, P> Registry<C, P> {
         );
     }
 
+    /// Ends it: every node's parts, owned or not, for who has the structure to itself.
+    #[cfg(not(loom))]
+    pub(crate) fn end(self, mut each: impl FnMut(&mut C, &P)) {
+        for node in self.nodes() {
+            // SAFETY: a thread that owns the node reaches it only through a registry that it borrows, and this one is the
+            // caller's.
+            node.private
+                .with_mut(|private| each(unsafe { &mut *private }, &node.public));
+        }
+    }
+
     /// All nodes that were ever added, owned or not; the newest first.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &CachePadded<Node<C, P>>> {
         // Ordering: Acquire pairs with the Release in `acquire`, for all nodes from here on.

@@ -9,6 +9,8 @@ mod hints;
 #[cfg(loom)]
 pub mod model;
 mod options;
+#[cfg(not(loom))]
+mod recycled;
 mod seat;
 mod stats;
 mod tally;

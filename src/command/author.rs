@@ -1,13 +1,11 @@
 //! `Author`: who recorded a command. Nothing is kept for it beside a command: it is found, when somebody is to be told, by
-//! the rank of its recorder.
+//! what its recorder says of who opened it.
 
 use core::fmt;
-use core::ops::Range;
 use std::sync::Arc;
 
-use crate::command::precedence::{Kind, Precedence};
-use crate::command::queue::Queue;
-use crate::world::World;
+use crate::command::precedence::{Kind, Precedence, Source};
+use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// Who recorded a command, as far as that is known: from a [`FlushReport`](super::FlushReport). It is the same for any
 /// number of threads that apply, and a clone costs O(1).
@@ -29,8 +27,10 @@ use crate::world::World;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Author {
-    /// A processor of the schedule that has run last, by its name. An exclusive one is also the author of what others
-    /// record, who have the world neither from it nor from its schedule, as long as it runs.
+    /// A processor, by its name: its own recorders, or, of an exclusive one, recorders of the world that was lent to it.
+    /// Also when it has kept a [`ParallelCommands`](super::ParallelCommands) and has that record later, as long as no
+    /// more than eight schedules have run on the world since. (An exclusive one that gives the world away whole, and
+    /// leaves another in its place, is the author of what is recorded there until another has it.)
     Processor(Arc<str>),
     /// Somebody who was no processor: a recorder that the program opened before the flush.
     #[default]
@@ -38,7 +38,8 @@ pub enum Author {
     /// A closure or an observer that the flush has called, or a `drop`; or another thread, which has opened its recorder
     /// while the flush was at work.
     Flush,
-    /// It was recorded before another flush, which has left it, and who has done so is not known any more.
+    /// It was recorded before another flush, which has left it, or for a schedule that ran long ago, and who has done so is
+    /// not known any more.
     Earlier,
     /// Several, whose commands for one entity have become one change: in the order of their first ones, each once.
     Several(Arc<[Self]>),
@@ -74,94 +75,101 @@ impl fmt::Display for Author {
     }
 }
 
-/// Names of processors by their ranks; empty where a rank is nobody's.
-pub(crate) type RankNames = Arc<[Arc<str>]>;
+/// The processors of a plan, by their ranks; who records for one of them says which plan by its number.
+#[derive(Debug)]
+pub(crate) struct RankNames {
+    /// Not 0.
+    number: u32,
+    /// Empty where a rank is nobody's.
+    names: Box<[Arc<str>]>,
+}
 
-/// Whose the ranks are of what is recorded for a world.
+impl RankNames {
+    /// Those of a new plan.
+    pub(crate) fn new(names: impl Iterator<Item = Arc<str>>) -> Arc<Self> {
+        /// The number of the next plan.
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        Arc::new(Self {
+            // Ordering: Relaxed: only that two which a world knows at one time have different ones matters.
+            number: NEXT.fetch_add(1, Ordering::Relaxed).max(1),
+            names: names.collect(),
+        })
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+/// Plans whose names a world knows at most. Of others that have left something it is told that it is of earlier.
+const KNOWN: usize = 8;
+
+/// Who records for a world.
 #[derive(Debug)]
 pub(crate) struct Ranks {
-    /// Those of the schedule that has run last.
-    names: Option<RankNames>,
-    /// Something is left that has ranks of another one.
-    mixed: bool,
-    /// The rank of the processor that has the world to itself, or had it last, or [`Precedence::OUTSIDE`].
-    alone: u32,
-    /// The numbers of the recorders that were opened meanwhile.
-    opened: Range<u64>,
+    /// The plans of schedules that have run last, the last one last.
+    known: Vec<Arc<RankNames>>,
+    /// The processor that has the world to itself, if there is one.
+    alone: Source,
 }
 
 impl Default for Ranks {
     fn default() -> Self {
         Self {
-            names: None,
-            mixed: false,
-            alone: Precedence::OUTSIDE,
-            opened: 0..0,
+            known: Vec::new(),
+            alone: Source::OUTSIDE,
         }
     }
 }
 
 impl Ranks {
-    fn name(&self, rank: u32) -> Option<Author> {
-        let name = self.names.as_ref()?.get(rank as usize)?;
+    /// A schedule runs that has these names.
+    #[inline]
+    pub(crate) fn know(&mut self, names: &Arc<RankNames>) {
+        let last = self.known.last();
+        if !last.is_some_and(|last| Arc::ptr_eq(last, names)) {
+            self.know_anew(names);
+        }
+    }
+
+    #[cold]
+    fn know_anew(&mut self, names: &Arc<RankNames>) {
+        self.known.retain(|known| !Arc::ptr_eq(known, names));
+        if self.known.len() == KNOWN {
+            self.known.remove(0);
+        }
+        self.known.push(Arc::clone(names));
+    }
+
+    /// The processor that has the world to itself: who opens recorders of the world.
+    #[inline(always)]
+    pub(crate) fn alone(&self) -> Source {
+        self.alone
+    }
+
+    /// A processor has the world to itself from now on, or nobody; who had it before.
+    pub(crate) fn set_alone(&mut self, source: Source) -> Source {
+        core::mem::replace(&mut self.alone, source)
+    }
+
+    fn name(&self, source: Source) -> Option<Author> {
+        let mut known = self.known.iter().rev();
+        let plan = known.find(|known| known.number == source.plan)?;
+        let name = plan.names.get(source.rank as usize)?;
         (!name.is_empty()).then(|| Author::Processor(Arc::clone(name)))
     }
 
     /// Who opened a recorder; `began` is the lowest number of those that were opened after the flush began.
     #[cold]
     pub(super) fn author(&self, precedence: Precedence, began: u64) -> Author {
-        let Precedence { kind, rank, .. } = precedence;
-        let known = match (kind, rank) {
-            (Kind::Carried, _) | (Kind::Left, Precedence::OUTSIDE) => None,
-            (Kind::Left, _) if self.mixed => None,
-            (Kind::Fresh, Precedence::OUTSIDE) if precedence.number >= began => Some(Author::Flush),
-            (Kind::Fresh, Precedence::OUTSIDE) => {
-                let is_of_one = self.opened.contains(&precedence.number);
-                let alone = is_of_one.then(|| self.name(self.alone)).flatten();
-                Some(alone.unwrap_or(Author::Outside))
-            }
-            (_, rank) => self.name(rank),
+        let is_outside = precedence.rank == Precedence::OUTSIDE;
+        let known = match (precedence.kind, precedence.source) {
+            (Kind::Carried, _) => None,
+            (Kind::Fresh, _) if is_outside && precedence.number >= began => Some(Author::Flush),
+            (Kind::Fresh, Source::OUTSIDE) => Some(Author::Outside),
+            (Kind::Left, Source::OUTSIDE) => None,
+            (_, source) => self.name(source),
         };
         known.unwrap_or(Author::Earlier)
-    }
-}
-
-impl World {
-    /// A schedule runs whose processors have these names, by their ranks: what is recorded from now on has the ranks of that.
-    #[inline]
-    pub(crate) fn set_ranks(&mut self, names: &RankNames) {
-        self.ranks.alone = Precedence::OUTSIDE;
-        let known = self.ranks.names.as_ref();
-        if self.ranks.mixed || !known.is_some_and(|known| Arc::ptr_eq(known, names)) {
-            self.replace_ranks(names);
-        }
-    }
-
-    /// The processor of this rank has the world to itself; what [`end_alone`](Self::end_alone) is told.
-    pub(crate) fn begin_alone(&mut self, rank: u32) -> (u32, u64) {
-        let first = self.next_recorder();
-        self.ranks.alone = rank;
-        self.ranks.opened = first..u64::MAX;
-        (rank, first)
-    }
-
-    /// It has no more; what it has recorded may wait for the next flush. It may have run another schedule, which has other
-    /// ranks.
-    pub(crate) fn end_alone(&mut self, names: &RankNames, (rank, first): (u32, u64)) {
-        self.set_ranks(names);
-        self.ranks.alone = rank;
-        self.ranks.opened = first..self.next_recorder();
-    }
-
-    /// The number of the recorder that is opened next.
-    fn next_recorder(&self) -> u64 {
-        let queue = self.attached.get::<Arc<Queue>>();
-        queue.map_or(0, |queue| queue.recorders.next_number())
-    }
-
-    #[cold]
-    fn replace_ranks(&mut self, names: &RankNames) {
-        self.ranks.mixed = self.ranks.names.is_some() && !self.is_flushed();
-        self.ranks.names = Some(Arc::clone(names));
     }
 }

@@ -128,7 +128,8 @@ impl World {
     #[must_use]
     #[doc(alias = "defer")]
     pub fn commands(&self) -> Commands<'_> {
-        Queue::of(self).open(Precedence::OUTSIDE, Precedence::MIDDLE, None)
+        let source = self.ranks.alone();
+        Queue::of(self).open(Precedence::OUTSIDE, source, Precedence::MIDDLE, None)
     }
 }
 
@@ -138,7 +139,7 @@ impl<'q> Commands<'q> {
         let stripe = turn
             .stripes
             .map(|stripes| stripes.stripe_among(turn.pieces(), 0));
-        Queue::of(world).open(turn.rank, Precedence::MIDDLE, stripe)
+        Queue::of(world).open(turn.rank, turn.source(), Precedence::MIDDLE, stripe)
     }
 
     pub(super) fn new(

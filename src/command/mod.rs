@@ -33,7 +33,7 @@ pub(crate) use author::{RankNames, Ranks};
 pub use commands::Commands;
 pub use flush::{Dropped, FlushReport, Refused};
 pub use parallel_commands::ParallelCommands;
-pub(crate) use precedence::Precedence;
+pub(crate) use precedence::{Precedence, Source};
 pub use recorded_batch::RecordedBatch;
 pub(crate) use stripes::{Stripes, saturated};
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use crate::command::commands::Commands;
-use crate::command::precedence::Precedence;
+use crate::command::precedence::{Precedence, Source};
 use crate::command::queue::Queue;
 use crate::command::stripes::Stripes;
 use crate::command::turn::Turn;
@@ -35,6 +35,7 @@ use crate::world::World;
 pub struct ParallelCommands {
     queue: Arc<Queue>,
     rank: u32,
+    source: Source,
     /// In an ordered universe.
     stripes: Option<Arc<Stripes>>,
     /// Which of them are for sort keys; in a processor the first is for a recorder without one.
@@ -92,6 +93,7 @@ impl ParallelCommands {
         Self {
             queue: Arc::clone(Queue::of(world)),
             rank: Precedence::OUTSIDE,
+            source: world.ranks.alone(),
             stripes: ordered.then(|| Arc::new(Stripes::of(world, pieces))),
             pieces: 0..u32::MAX,
         }
@@ -102,6 +104,7 @@ impl ParallelCommands {
         Self {
             queue: Arc::clone(Queue::of(world)),
             rank: turn.rank,
+            source: turn.source(),
             stripes: turn.stripes.cloned(),
             pieces: turn.pieces(),
         }
@@ -112,6 +115,7 @@ impl ParallelCommands {
         Self {
             queue: Arc::clone(Queue::of(world)),
             rank: Precedence::OUTSIDE,
+            source: world.ranks.alone(),
             stripes: None,
             pieces: 0..0,
         }
@@ -173,7 +177,8 @@ impl ParallelCommands {
             }
             _ => None,
         };
-        self.queue.open(self.rank, Precedence::MIDDLE, stripe)
+        self.queue
+            .open(self.rank, self.source, Precedence::MIDDLE, stripe)
     }
 
     /// Opens a recorder whose commands come before those with a higher sort key, and after those with a lower
@@ -203,7 +208,7 @@ impl ParallelCommands {
             }
             stripes.stripe_among(self.pieces.start + 1..self.pieces.end, sort_key)
         });
-        self.queue.open(self.rank, sort_key, stripe)
+        self.queue.open(self.rank, self.source, sort_key, stripe)
     }
 }
 

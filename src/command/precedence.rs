@@ -8,8 +8,23 @@ pub(crate) struct Precedence {
     pub(crate) rank: u32,
     /// The sort key that it was given.
     pub(crate) key: u64,
-    /// How many were opened before it.
+    /// How many were opened before it. Two never have the same, so that what follows decides nothing.
     pub(crate) number: u64,
+    /// By which processor it was opened.
+    pub(crate) source: Source,
+}
+
+/// A processor of a plan that was made for a schedule once: who is to be told of what it has recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Source {
+    /// The plan's number; 0 of nobody who is a processor.
+    pub(crate) plan: u32,
+    /// Its place in the plan's order.
+    pub(crate) rank: u32,
+}
+
+impl Source {
+    pub(crate) const OUTSIDE: Self = Self { plan: 0, rank: 0 };
 }
 
 /// Which of them come first.
@@ -36,6 +51,7 @@ impl Precedence {
             rank,
             key,
             number,
+            source: Source::OUTSIDE,
         }
     }
 }

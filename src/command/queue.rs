@@ -6,7 +6,7 @@ use crate::command::Commands;
 use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
 use crate::command::nesting::Nesting;
-use crate::command::precedence::{Kind, Precedence};
+use crate::command::precedence::{Kind, Precedence, Source};
 use crate::command::stripes::Stripe;
 use crate::fragment::FragmentRegistry;
 use crate::panics::tell;
@@ -71,15 +71,20 @@ impl Queue {
         self.seat.universe().registry()
     }
 
-    /// Opens a recorder of a rank, with a sort key. Lock-free.
+    /// Opens a recorder of a rank, with a sort key, for somebody. Lock-free.
     pub(super) fn open<'q>(
         &'q self,
         rank: u32,
+        source: Source,
         key: u64,
         stripe: Option<Stripe<'q>>,
     ) -> Commands<'q> {
         let (lane, number) = self.open_lane();
-        Commands::new(self, lane, Precedence::new(rank, key, number), stripe)
+        let precedence = Precedence {
+            source,
+            ..Precedence::new(rank, key, number)
+        };
+        Commands::new(self, lane, precedence, stripe)
     }
 
     /// Opens a recorder whose commands come before all that is recorded from now on, and before what a flush has left.

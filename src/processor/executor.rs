@@ -76,6 +76,8 @@ pub(super) struct Scene<'r> {
     pub(super) world: &'r World,
     /// The version of the first processor.
     pub(super) version: u32,
+    /// The number of the plan that the segment is of.
+    pub(super) plan: u32,
     pub(super) stripes: Option<Arc<Stripes>>,
     pub(super) measured: bool,
     /// It is measured, or somebody listens to spans.
@@ -102,9 +104,12 @@ impl Scene<'_> {
             // SAFETY: one thread, in order.
             unsafe { self.run(vertex, version) };
             version = version.wrapping_add(1);
-            if W::WATCHES && self.passed_by.load(Ordering::Relaxed) == before {
-                self.show(vertex, watch);
-                // Newer than all that it has seen by queries of its own.
+            if W::WATCHES {
+                if self.passed_by.load(Ordering::Relaxed) == before {
+                    self.show(vertex, watch);
+                }
+                // Newer than all that it has seen by queries of its own; also behind who was passed by, or the world's
+                // would not follow, and two of them get one.
                 version = self.world.next_version();
             }
         }
@@ -169,6 +174,7 @@ impl Scene<'_> {
         let turn = Turn {
             version,
             rank: self.segment.first + vertex,
+            plan: self.plan,
             stripes: self.stripes.as_ref(),
             first_piece: member.pieces.0,
             end_piece: member.pieces.1,

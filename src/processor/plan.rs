@@ -1,5 +1,7 @@
 //! `Plan`: a schedule's processors in order, cut into segments.
 
+use std::sync::Arc;
+
 use crate::command::RankNames;
 use crate::fragment::FragmentRegistry;
 use crate::processor::Phase;
@@ -19,7 +21,7 @@ pub(super) struct Plan {
     pub(super) conflicts: Conflicts,
     pub(super) segments: Vec<Segment>,
     /// What the processors are called, by their positions, which are the ranks of what they record.
-    pub(super) names: RankNames,
+    pub(super) names: Arc<RankNames>,
     /// Where each phase's segments begin, and the end of all.
     phases: [usize; Phase::ALL.len() + 1],
     pub(super) aliases: Aliases,
@@ -94,11 +96,7 @@ impl Plan {
         }
         phases[last_phase + 1..].fill(segments.len());
         let name = |kind| entry_of(kind).map_or("", |entry| &*entries[entry as usize].name);
-        let names = order
-            .line
-            .iter()
-            .map(|vertex| name(vertex.kind).into())
-            .collect();
+        let names = RankNames::new(order.line.iter().map(|vertex| name(vertex.kind).into()));
         let mut plan = Self {
             order,
             conflicts,

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::command::{Stripes, saturated};
+use crate::command::{Source, Stripes, saturated};
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -171,7 +171,7 @@ impl Schedule {
         // is left from before comes first.
         flush(world, progress, &mut self.trace);
         if let Some(plan) = &self.plan {
-            world.set_ranks(&plan.names);
+            world.ranks.know(&plan.names);
         }
         // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
         collect_signals(world);
@@ -269,6 +269,7 @@ impl Schedule {
             crew: &self.crew,
             world,
             version,
+            plan: plan.names.number(),
             stripes,
             measured: self.measured,
             observed: self.measured || span::is_heard(),
@@ -346,7 +347,7 @@ impl Schedule {
         let segment = &mut plan.segments[at];
         segment.versions = 0..0;
         let (mut panicked, mut failed, mut ran) = (None, false, None);
-        let mut alone = None;
+        let before = world.ranks.alone();
         for processor in segment.processors() {
             let cell = &mut self.crew[processor];
             let member = cell.get_mut();
@@ -354,7 +355,8 @@ impl Schedule {
                 continue;
             }
             let rank = plan.order.position_of(processor);
-            alone = Some(world.begin_alone(rank));
+            let plan = plan.names.number();
+            world.ranks.set_alone(Source { plan, rank });
             let runner = &mut member.runner;
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
@@ -395,9 +397,7 @@ impl Schedule {
         // Another world that it has put in the place of its own has versions of its own.
         if let (Ok(true), Some(plan)) = (self.is_of(world), &mut self.plan) {
             plan.segments[at].versions = first..world.next_moment();
-            if let Some(alone) = alone {
-                world.end_alone(&plan.names, alone);
-            }
+            world.ranks.set_alone(before);
         }
         if failed {
             return self.fail(world, at);

@@ -235,3 +235,120 @@ fn what_a_processor_recorded_that_failed_is_its_own_in_the_next_flush() {
     let authors = world.flush().first_dead.into_iter().map(|dead| dead.by);
     assert_eq!(authors.collect::<Vec<_>>(), [by("fails"), Author::Outside]);
 }
+
+/// Who recorded each of the first commands for the dead.
+fn authors(report: &ScheduleReport) -> Vec<Author> {
+    let dead = report.flush.first_dead.iter();
+    dead.map(|dead| dead.by.clone()).collect()
+}
+
+/// An entity that is gone.
+fn gone(world: &mut World) -> Entity {
+    let gone = world.create((0_u32,)).unwrap();
+    world.destroy(gone).unwrap();
+    gone
+}
+
+/// Two processors that do nothing but have names.
+fn inner() -> Schedule {
+    let mut inner = Schedule::new();
+    inner.add(processor("inner", || {}));
+    inner.add(processor("other", || {}).after("inner"));
+    inner
+}
+
+#[test]
+fn a_schedule_that_a_recorded_closure_runs_takes_nobodys_name_away() {
+    let mut world = World::new();
+    let gone = gone(&mut world);
+    let mut schedule = Schedule::new();
+    schedule.add(processor("opens", move |mut commands: Commands<'_>| {
+        commands.defer(|world: &mut World| {
+            inner().run(world).unwrap();
+        });
+        commands.destroy(gone);
+    }));
+    let late = move |mut commands: Commands<'_>| commands.destroy(gone);
+    schedule.add(processor("late", late).after(Target::from("opens").flushed()));
+    let report = schedule.run(&mut world).unwrap();
+    assert_eq!(authors(&report), [by("opens"), by("late")]);
+}
+
+#[test]
+fn what_a_failed_schedule_left_is_its_own_though_the_processor_that_ran_it_goes_on() {
+    let mut world = World::new();
+    let gone = gone(&mut world);
+    let mut failing = Schedule::new();
+    let record = move |mut commands: Commands<'_>| commands.destroy(gone);
+    failing.add(processor("culprit", record));
+    failing.add(processor("fails", || Err::<(), _>("no")).after("culprit"));
+    let mut schedule = Schedule::new();
+    schedule.add(exclusive_processor("sub", move |world: &mut World| {
+        failing.run(world).unwrap_err();
+    }));
+    schedule.add(processor("innocent", || {}).after("sub"));
+    let report = schedule.run(&mut world).unwrap();
+    assert_eq!(authors(&report), [by("culprit")]);
+}
+
+#[test]
+fn who_keeps_what_opens_recorders_is_the_author_as_long_as_its_schedule_is_known() {
+    let mut world = World::new();
+    let gone = gone(&mut world);
+    let kept = std::sync::Arc::new(std::sync::Mutex::new(None));
+    let keep = std::sync::Arc::clone(&kept);
+    let mut schedule = Schedule::new();
+    schedule.add(processor("loader", move |commands: ParallelCommands| {
+        *keep.lock().unwrap() = Some(commands);
+    }));
+    schedule.run(&mut world).unwrap();
+    let loader = kept.lock().unwrap().take().unwrap();
+    // Its place is another's by now.
+    schedule.add(processor("first", || {}).before("loader"));
+    schedule.run(&mut world).unwrap();
+    for others in 0..10 {
+        loader.open().destroy(gone);
+        let expected = if others < 7 {
+            by("loader")
+        } else {
+            Author::Earlier
+        };
+        assert_eq!(world.flush().first_dead[0].by, expected, "{others}");
+        inner().run(&mut world).unwrap();
+    }
+}
+
+#[test]
+fn an_exclusive_processor_is_an_author_around_a_schedule_of_its_own() {
+    let mut world = World::new();
+    let gone = gone(&mut world);
+    let mut schedule = Schedule::new();
+    let (mut one, mut two) = (inner(), inner());
+    schedule.add(exclusive_processor("flushes", move |world: &mut World| {
+        one.run(world).unwrap();
+        world.commands().destroy(gone);
+        let dead = world.flush().first_dead;
+        assert_eq!(dead[0].by, by("flushes"));
+    }));
+    schedule.add(
+        exclusive_processor("defers", move |world: &mut World| {
+            let mut inner = core::mem::take(&mut two);
+            let commands = world.parallel_commands();
+            commands.open().defer(move |world: &mut World| {
+                inner.run(world).unwrap();
+            });
+            commands.open().destroy(gone);
+        })
+        .after("flushes"),
+    );
+    let report = schedule.run(&mut world).unwrap();
+    assert_eq!(authors(&report), [by("defers")]);
+    // A thread that has got what opens recorders from nobody is nobody, whoever has the world.
+    let loader = world.parallel_commands();
+    let mut schedule = Schedule::new();
+    schedule.add(exclusive_processor("alone", move |_: &mut World| {
+        loader.open().destroy(gone);
+    }));
+    let report = schedule.run(&mut world).unwrap();
+    assert_eq!(authors(&report), [Author::Outside]);
+}

@@ -192,6 +192,46 @@ fn a_simulation_is_watched_tick_by_tick() {
 }
 
 #[test]
+fn who_looks_for_changes_sees_those_of_who_comes_later_also_behind_one_that_is_passed_by() {
+    let seen = |watched: bool| {
+        let mut world = World::new();
+        world.create((0_u32, Vec::<usize>::new())).unwrap();
+        let mut schedule = Schedule::new();
+        schedule
+            .add(processor("begins", || {}))
+            .add(processor("never", || {}).run_if(|| false).after("begins"))
+            .add(
+                processor(
+                    "looks",
+                    |mut changed: QueryRun<'_, &u32, Changed<u32>>,
+                     mut all: QueryRun<'_, &mut Vec<usize>>| {
+                        let count = changed.count();
+                        all.for_each(|seen| seen.push(count));
+                    },
+                )
+                .after("never"),
+            )
+            .add(
+                processor("writes", |mut all: QueryRun<'_, &mut u32>| {
+                    all.for_each(|number| *number += 1);
+                })
+                .after("looks"),
+            );
+        for _ in 0..4 {
+            match watched {
+                true => schedule.run_watched(&mut world, |_, _| {}),
+                false => schedule.run(&mut world),
+            }
+            .unwrap();
+        }
+        let mut seen = Query::<&Vec<usize>>::new(&world).unwrap();
+        seen.read(&world).iter().next().unwrap().clone()
+    };
+    assert_eq!(seen(false), [1; 4]);
+    assert_eq!(seen(true), [1; 4]);
+}
+
+#[test]
 fn who_watches_and_looks_for_changes_misses_none_of_those_that_come_later() {
     let mut world = World::new();
     world.create((0_u32, 0_u64)).unwrap();

@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use crate::fragment::{FragmentInfo, IsValue, Plain, StateForm, is_type};
+use crate::fragment::{FragmentInfo, IsValue, Plain, StateForm, are_others, is_type};
 use crate::world::snapshot::SnapshotError;
 
 /// How values of one type, of the fragments or the part of the state that a name means, become values of another.
@@ -26,8 +26,8 @@ pub(super) struct Conversion {
     convert: Arc<Convert>,
 }
 
-/// Converts a value that has been checked, from bytes to bytes: as many as the two types have.
-type Convert = dyn Fn(&[u8], &mut [u8]) + Send + Sync + UnwindSafe + RefUnwindSafe;
+/// Converts a value, from bytes to bytes, as many as the two types have; whether the old ones are a value.
+type Convert = dyn Fn(&[u8], &mut [u8]) -> bool + Send + Sync + UnwindSafe + RefUnwindSafe;
 
 /// The type that a file has.
 #[derive(Clone, Copy)]
@@ -43,19 +43,23 @@ impl Conversion {
     pub(super) fn new<O: Plain, N: Plain>(name: &str, function: fn(O) -> N) -> Self {
         let convert = move |from: &[u8], to: &mut [u8]| {
             assert_eq!((from.len(), to.len()), (size_of::<O>(), size_of::<N>()));
-            let is_value = O::IS_VALUE.is_none_or(|is_value| is_value(from));
-            assert!(is_value, "the caller has seen that it is a value");
             let mut old = MaybeUninit::<O>::uninit();
             let bytes = old.as_mut_ptr().cast::<u8>();
-            // SAFETY: as many bytes, which are a value, as was just seen.
-            let old = unsafe {
+            // A copy: somebody may change the file.
+            // SAFETY: room for as many bytes, which all are written before they are looked at.
+            let copied = unsafe {
                 bytes.copy_from_nonoverlapping(from.as_ptr(), from.len());
-                old.assume_init()
+                core::slice::from_raw_parts(bytes, from.len())
             };
-            let new = function(old);
+            if !O::IS_VALUE.is_none_or(|is_value| is_value(copied)) {
+                return false;
+            }
+            // SAFETY: its bytes are a value, as was just seen.
+            let new = function(unsafe { old.assume_init() });
             let bytes = (&raw const new).cast::<u8>();
             // SAFETY: as many bytes; a plain value is nothing else, without padding.
             unsafe { to.as_mut_ptr().copy_from_nonoverlapping(bytes, to.len()) };
+            true
         };
         Self {
             name: name.into(),
@@ -74,48 +78,74 @@ impl Conversion {
         }
     }
 
-    /// Whether it is for values that a file has in this form, of a registered fragment. Those that `fit` that may be meant
-    /// as they are: if of the file or of the old type no shape is known, they are.
-    pub(super) fn is_for(&self, name: &str, form: Form, info: &FragmentInfo, fits: bool) -> bool {
+    /// The one of several that is for something: the first that is so `exactly`, because both shapes are known; if there is
+    /// none, the first that may be.
+    pub(super) fn of<'c>(
+        all: &'c [Self],
+        is_for: impl Fn(&Self, bool) -> bool,
+    ) -> Option<&'c Self> {
+        let first = |exactly| all.iter().find(|one| is_for(one, exactly));
+        first(true).or_else(|| first(false))
+    }
+
+    /// Whether it is for values that a file has in this form, of a registered fragment: `exactly`, or because of the file or
+    /// of the old type no shape is known. Those that `fit` that may be meant as they are: then they are.
+    pub(super) fn is_for(
+        &self,
+        (name, form): (&str, Form),
+        info: &FragmentInfo,
+        fits: bool,
+        exactly: bool,
+    ) -> bool {
         let (size, align) = (
             self.old.layout.size() as u64,
             self.old.layout.align() as u64,
         );
-        let is_old = match (form.shape, self.old.shape) {
-            (0, _) | (_, 0) => !fits,
-            (saved, old) => saved == old && !(fits && saved == info.shape()),
-        };
         *self.name == *name
             && (form.size, form.align) == (size, align)
-            && is_old
+            && self.has_shape(form.shape, info.shape(), fits, exactly)
             && (self.makes)(info)
     }
 
-    /// Whether it is for a value that a file has, of a type that is part of the state.
+    /// Whether it is for a value that a file has, of a type that is part of the state: as for those of fragments.
     pub(super) fn is_for_state(
         &self,
-        name: &str,
-        bytes: usize,
-        shape: u64,
+        (name, bytes, shape): (&str, usize, u64),
         form: &StateForm,
+        exactly: bool,
     ) -> bool {
-        let fits = bytes == self.new_size;
-        let is_old = match (shape, self.old.shape) {
-            (0, _) | (_, 0) => !fits,
-            (saved, old) => saved == old && !(fits && saved == form.shape()),
-        };
+        let fits = bytes == self.new_size && !are_others(shape, form.shape());
         // Bytes that closures write and read mean what these say.
         let is_new = form.type_id() == self.new && form.is_plain();
-        *self.name == *name && bytes == self.old.layout.size() && is_old && is_new
+        *self.name == *name
+            && bytes == self.old.layout.size()
+            && self.has_shape(shape, form.shape(), fits, exactly)
+            && is_new
+    }
+
+    /// Whether values of this shape are of the old type, and not of the one that is `here`, which they may `fit`.
+    fn has_shape(&self, saved: u64, here: u64, fits: bool, exactly: bool) -> bool {
+        match (saved, self.old.shape) {
+            (0, _) | (_, 0) => !exactly && !fits,
+            (saved, old) => exactly && saved == old && !(fits && saved == here),
+        }
+    }
+
+    /// Bytes of a value of the new type.
+    pub(super) fn new_size(&self) -> usize {
+        self.new_size
     }
 
     /// A value of the new type of one of the old, which are from `at` in the file.
     pub(super) fn convert_state(&self, value: &[u8], at: u64) -> Result<Vec<u8>, SnapshotError> {
-        let converted = self.convert(value, 1, self.new_size, at);
-        converted.map_err(|error| SnapshotError::StateNotRead {
-            name: self.name.clone(),
-            at,
-            reason: error.to_string().into(),
+        let converted = self.convert(value, 1, at);
+        converted.map_err(|error| match error {
+            SnapshotError::NotAValue { .. } => SnapshotError::StateNotRead {
+                name: self.name.clone(),
+                at,
+                reason: error.to_string().into(),
+            },
+            error => error,
         })
     }
 
@@ -126,33 +156,47 @@ impl Conversion {
         let is_wrong = |is_value: IsValue| (0..count).find(|&row| !is_value(value(row)));
         match self.old.is_value.and_then(is_wrong) {
             None => Ok(()),
-            Some(row) => Err(SnapshotError::NotAValue {
-                name: self.name.clone(),
-                of: self.old.name,
-                at: at + (row * size) as u64,
-            }),
+            Some(row) => Err(self.not_a_value(at, row)),
         }
     }
 
-    /// Values of the new type, each of `size` bytes, of so many of the old one, which are from `at` in the file.
+    /// The error that says that one of several values, which begin at `at` in the file, is none of the old type.
+    fn not_a_value(&self, at: u64, row: usize) -> SnapshotError {
+        SnapshotError::NotAValue {
+            name: self.name.clone(),
+            of: self.old.name,
+            at: at + (row * self.old.layout.size()) as u64,
+        }
+    }
+
+    /// Values of the new type of so many of the old one, which are from `at` in the file: each is looked at, and converted if
+    /// it is one.
     pub(super) fn convert(
         &self,
         values: &[u8],
         count: usize,
-        size: usize,
         at: u64,
     ) -> Result<Vec<u8>, SnapshotError> {
-        // A copy: somebody may change the file.
-        let values = values[..count * self.old.layout.size()].to_vec();
-        self.check(&values, count, at)?;
-        let mut new = vec![0; count * size];
+        let (old, size) = (self.old.layout.size(), self.new_size);
+        let mut new = zeroes((count as u64).saturating_mul(size as u64))?;
         for row in 0..count {
-            let old = self.old.layout.size();
             let to = &mut new[row * size..][..size];
-            (self.convert)(&values[row * old..][..old], to);
+            if !(self.convert)(&values[row * old..][..old], to) {
+                return Err(self.not_a_value(at, row));
+            }
         }
         Ok(new)
     }
+}
+
+/// So many bytes: how many a file decides.
+fn zeroes(bytes: u64) -> Result<Vec<u8>, SnapshotError> {
+    let mut zeroes = Vec::new();
+    let room = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let reserved = zeroes.try_reserve_exact(room);
+    reserved.map_err(|_| SnapshotError::NoMemory { bytes })?;
+    zeroes.resize(room, 0);
+    Ok(zeroes)
 }
 
 /// In which form a file has values.

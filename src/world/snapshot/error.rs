@@ -167,6 +167,24 @@ pub enum SnapshotError {
         /// The first entity that has it; `None` if it is what the chunks of a new archetype begin with.
         entity: Option<Entity>,
     },
+    /// By [conversions](crate::world::LoadOptions::convert) the values of the snapshot would become more bytes than a
+    /// universe's chunks hold; or those that lie in no chunk, as shared values do, many times the bytes of the file. None was
+    /// converted.
+    #[error(
+        "values of the snapshot would have {bytes} bytes when they are converted, and {most} are the most"
+    )]
+    ConvertedTooLarge {
+        /// Bytes that they would have.
+        bytes: u64,
+        /// Bytes that they may have.
+        most: u64,
+    },
+    /// The system has no memory for values that are converted.
+    #[error("there is no memory for {bytes} bytes of values that are converted")]
+    NoMemory {
+        /// Bytes that were asked for at once.
+        bytes: u64,
+    },
     /// A fragment that somebody has switched off cannot be here.
     #[error(
         "{name} is switched off for some entity of the snapshot: register it with `register_enableable`, or call \

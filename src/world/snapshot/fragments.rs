@@ -315,14 +315,16 @@ fn find_fragment<'r>(
         Some([one, other, ..]) => return Err(SnapshotError::ambiguous(one, other)),
     };
     let (size, align) = (info.layout().size(), info.layout().align());
-    let fits = (told.size, told.align) == (size as u64, align as u64);
-    let fits = fits && (told.any_fields || !are_others(told.shape, info.shape()));
+    let same_layout = (told.size, told.align) == (size as u64, align as u64);
+    let fits = same_layout && !are_others(told.shape, info.shape());
     let form = Form {
         size: told.size,
         align: told.align,
         shape: told.shape,
     };
     let conversion = options.conversion(&name, form, info, fits);
+    // What is converted is, also where nobody asks for fields.
+    let fits = fits || (same_layout && told.any_fields);
     if !fits && conversion.is_none() {
         let changed = ChangedLayout {
             name,

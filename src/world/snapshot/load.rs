@@ -11,7 +11,9 @@ use crate::world::snapshot::besides::{FormsByName, forms_by_name};
 use crate::world::snapshot::demand::Lengths;
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
-use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
+use crate::world::snapshot::read::{
+    Coming, Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared,
+};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
 
@@ -219,7 +221,7 @@ impl World {
         }
         let mut shared = Vec::with_capacity(world.shared.len());
         for (fragment, bytes) in &world.shared {
-            if saved.fragments[*fragment as usize].known.is_none() {
+            if saved.fragments[*fragment as usize].known.is_none() || bytes.stays {
                 shared.push(None);
                 continue;
             }
@@ -460,11 +462,7 @@ impl<'f> Saved<'f> {
         if !universe.index().is_fresh() {
             return Err(SnapshotError::UniverseInUse);
         }
-        let saved = Self::read(file, universe.registry(), options)?;
-        match saved.versions {
-            Some(_) => Ok(saved),
-            None => Err(SnapshotError::DeadSkipped),
-        }
+        Self::read(file, universe.registry(), options, Coming::WithIds)
     }
 }
 

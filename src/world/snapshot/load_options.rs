@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fragment::{FragmentInfo, Plain};
+use crate::fragment::{FragmentInfo, Plain, StateForm};
 use crate::world::snapshot::conversion::{Conversion, Form};
 
 /// What is left out of a snapshot that is loaded, by name, and what is taken though its fields seem to have changed. All
@@ -111,19 +111,29 @@ impl LoadOptions {
     /// Values of fragments of this name, in whatever role, that the file has as `Old` come as `New`, which is what is
     /// registered here: files that are older than a type is now, whose fields have changed since. Which one a file has its
     /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is, and so is, where no shape is known
-    /// of the file or of `Old`, one whose values have the right size and alignment for `New`. (A fragment that is
+    /// of the file or of `Old`, one whose values have the right size and alignment for `New`, unless the shapes of the file
+    /// and of `New` are known, and are two. (A fragment that is
     /// [defined](crate::fragment::FragmentRegistry::define_plain) here by its layout alone is of no type: nothing is converted
-    /// for it.) Of several calls for one name
-    /// the first that is for the file's type is taken: one for each version that there was.
+    /// for it.) Of several calls for one name, one for each version that there was, the first is taken whose `Old` has the
+    /// file's shape; if there is none, the first whose `Old` has the file's size and alignment, and of which, or of the file,
+    /// no shape is known.
     ///
     /// Of a name whose [fields are ignored](Self::ignore_fields), too, what a conversion is for is converted.
     ///
     /// A type without fields is a tag as a fragment, which is another role: one that has got its first field, or lost its last,
     /// is not converted there, and [refused](crate::world::SnapshotError::Unregistered) as any other in another role.
     ///
-    /// `convert` is called once for each value that the file has, also of types without bytes, before a world is made of it:
-    /// if it panics, there is no world, and none of the entities. Handles are those of the file, also where it is loaded with [new
+    /// `convert` is called once for each value that comes, also of types without bytes, before a world is made of the file:
+    /// if it panics, there is no world, and none of the entities. (A shared value that nobody has does not come, and with
+    /// [new ids](crate::world::World::load_remapped) no chunk does that has no entities.) Handles are those of the file, also where it is loaded with [new
     /// ids](crate::world::World::load_remapped): those in `New` are led to the new ones afterwards.
+    ///
+    /// All new values are made before the first of them comes to the world: so a load takes their memory beside that of the
+    /// world, which no [summary](crate::world::SnapshotSummary) counts. How much it is is known before the first call, and it
+    /// is an error ([`ConvertedTooLarge`](crate::world::SnapshotError::ConvertedTooLarge)) if values of rows and chunks would
+    /// have more than the 16 GiB that a universe's chunks hold, or if all others (shared ones, those that chunks begin with,
+    /// and those of [the state](Self::convert_state)) would have more than 64 MiB, sixteen times the file's bytes, and 16 KiB
+    /// for each of its chunks.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -205,9 +215,21 @@ impl LoadOptions {
         self
     }
 
-    /// What makes values of types of the state what they are here.
-    pub(super) fn state_conversions(&self) -> &[Conversion] {
-        &self.state_conversions
+    /// Whether some values of types of the state may be converted.
+    pub(super) fn converts_state(&self) -> bool {
+        !self.state_conversions.is_empty()
+    }
+
+    /// How a value of so many bytes and this shape becomes one of a type of the state, if it is none.
+    pub(super) fn state_conversion(
+        &self,
+        name: &str,
+        (bytes, shape): (usize, u64),
+        form: &StateForm,
+    ) -> Option<&Conversion> {
+        Conversion::of(&self.state_conversions, |conversion, exactly| {
+            conversion.is_for_state((name, bytes, shape), form, exactly)
+        })
     }
 
     /// How values of this form become those of a registered fragment, whose they may be as they are if they `fit`.
@@ -218,8 +240,9 @@ impl LoadOptions {
         info: &FragmentInfo,
         fits: bool,
     ) -> Option<&Conversion> {
-        let mut all = self.conversions.iter();
-        all.find(|conversion| conversion.is_for(name, form, info, fits))
+        Conversion::of(&self.conversions, |conversion, exactly| {
+            conversion.is_for((name, form), info, fits, exactly)
+        })
     }
 
     pub(super) fn skips(&self, name: &str) -> bool {

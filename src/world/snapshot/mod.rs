@@ -12,6 +12,7 @@ mod checksum;
 mod chunk_form;
 mod content;
 mod conversion;
+mod converted;
 mod demand;
 mod difference;
 mod differences;

@@ -39,8 +39,30 @@ type SavedValues<'f> = Vec<(u32, SavedBytes<'f>)>;
 /// The bytes of a value: as the file has them, or what they have become.
 pub(super) struct SavedBytes<'f> {
     /// Where they begin in the file, or those of which they were made.
-    at: u64,
-    bytes: Cow<'f, [u8]>,
+    pub(super) at: u64,
+    pub(super) bytes: Cow<'f, [u8]>,
+    /// Nobody who comes has it, and it is not what it would be here.
+    pub(super) stays: bool,
+}
+
+impl<'f> SavedBytes<'f> {
+    fn new(at: u64, bytes: &'f [u8]) -> Self {
+        let bytes = Cow::Borrowed(bytes);
+        Self {
+            at,
+            bytes,
+            stays: false,
+        }
+    }
+}
+
+/// How a file comes to be worlds.
+#[derive(Clone, Copy)]
+pub(super) enum Coming {
+    /// With its ids: all of it.
+    WithIds,
+    /// With new ids: what has entities.
+    Anew,
 }
 
 impl Deref for SavedBytes<'_> {
@@ -105,7 +127,7 @@ pub(super) struct SavedChunk {
     pub(super) shared: Vec<u32>,
     checksum: u64,
     /// By fragments' numbers: values that are others here than in the file.
-    converted: Vec<(u32, Vec<u8>)>,
+    pub(super) converted: Vec<(u32, Vec<u8>)>,
 }
 
 impl SavedChunk {
@@ -115,35 +137,6 @@ impl SavedChunk {
         let found = converted.find(|(number, _)| *number == fragment);
         found.map(|(_, values)| &**values)
     }
-
-    /// Makes what they are here of values that the file has in another form.
-    fn convert(
-        &mut self,
-        file: &[u8],
-        numbers: &[u32],
-        fragments: &[SavedFragment],
-    ) -> Result<(), SnapshotError> {
-        let mut at = self.at + size_of::<Entity>() * self.len as usize;
-        for &number in numbers {
-            let fragment = &fragments[number as usize];
-            if let Some(conversion) = &fragment.conversion
-                && let Some(count) = match fragment.kind {
-                    FragmentKind::Fragment => Some(self.len as usize),
-                    // No bytes, and values all the same: who makes them may refuse to.
-                    FragmentKind::Tag if self.len > 0 => Some(self.len as usize),
-                    FragmentKind::Chunk => Some(1),
-                    _ => None,
-                }
-            {
-                let size = fragment.size_here;
-                let values = conversion.convert(&file[at..], count, size, at as u64)?;
-                fragment.check_converted(at as u64)?;
-                self.converted.push((number, values));
-            }
-            at += fragment.bytes_in(self.len);
-        }
-        Ok(())
-    }
 }
 
 impl<'f> Saved<'f> {
@@ -152,6 +145,7 @@ impl<'f> Saved<'f> {
         file: &'f [u8],
         registry: &FragmentRegistry,
         options: &LoadOptions,
+        coming: Coming,
     ) -> Result<Self, SnapshotError> {
         let header = Header::read(file, file.len() as u64)?;
         let directory = &file[header.directory as usize..];
@@ -161,12 +155,10 @@ impl<'f> Saved<'f> {
         saved.check_chunks()?;
         saved.check_switches()?;
         saved.check_handles()?;
-        saved.convert()?;
-        if !options.state_conversions().is_empty() {
-            let forms = forms_by_name(registry);
-            let mut besides = saved.worlds.iter_mut().map(|world| &mut world.besides);
-            besides.try_for_each(|besides| besides.convert(&forms, options))?;
+        if matches!(coming, Coming::WithIds) && saved.versions.is_none() {
+            return Err(SnapshotError::DeadSkipped);
         }
+        saved.convert(registry, options, coming)?;
         let besides = saved.worlds.iter_mut().map(|world| &mut world.besides);
         besides.for_each(|besides| besides.ignore_fields(options));
         Ok(saved)
@@ -181,36 +173,6 @@ impl<'f> Saved<'f> {
         saved.check_chunks()?;
         saved.check_handles()?;
         Ok(saved)
-    }
-
-    /// Makes of all values that the file has in another form what they are here.
-    fn convert(&mut self) -> Result<(), SnapshotError> {
-        let fragments = &self.fragments;
-        let is_converted = |fragment: &SavedFragment| fragment.conversion.is_some();
-        if !fragments.iter().any(is_converted) {
-            return Ok(());
-        }
-        let file = self.file;
-        let convert = |(number, value): &mut (u32, SavedBytes<'f>)| {
-            let fragment = &fragments[*number as usize];
-            if let Some(conversion) = &fragment.conversion {
-                let new = conversion.convert(value, 1, fragment.size_here, value.at)?;
-                fragment.check_converted(value.at)?;
-                value.bytes = Cow::Owned(new);
-            }
-            Ok::<(), SnapshotError>(())
-        };
-        for world in &mut self.worlds {
-            world.templates.iter_mut().try_for_each(convert)?;
-            world.shared.iter_mut().try_for_each(convert)?;
-            for archetype in &mut world.archetypes {
-                archetype.templates.iter_mut().try_for_each(convert)?;
-                for chunk in &mut archetype.chunks {
-                    chunk.convert(file, &archetype.fragments, fragments)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Reads and checks a directory, for who makes nothing of it: all fragments are taken for known, the file is not
@@ -325,8 +287,7 @@ impl<'f> Saved<'f> {
             let at = reader.at();
             let value = reader.take(fragment.size, "the directory ends early")?;
             fragment.check_saved(value, at)?;
-            let bytes = Cow::Borrowed(value);
-            values.push((number, SavedBytes { at, bytes }));
+            values.push((number, SavedBytes::new(at, value)));
         }
         Ok(values)
     }
@@ -363,8 +324,9 @@ impl<'f> Saved<'f> {
                 let at = reader.at();
                 let value = reader.take(fragment.size, "the directory ends early")?;
                 fragment.check_saved(value, at)?;
-                let bytes = Cow::Borrowed(value);
-                archetype.templates.push((number, SavedBytes { at, bytes }));
+                archetype
+                    .templates
+                    .push((number, SavedBytes::new(at, value)));
             }
         }
         let form = ChunkForm::of(&archetype.fragments, &self.fragments);

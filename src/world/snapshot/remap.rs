@@ -9,7 +9,7 @@ use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
 use crate::world::snapshot::demand::Demand;
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::load::bring_worlds;
-use crate::world::snapshot::read::Saved;
+use crate::world::snapshot::read::{Coming, Saved};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
 
@@ -152,7 +152,7 @@ impl World {
         known: &EntityMap,
         options: &LoadOptions,
     ) -> Result<(Self, EntityMap), SnapshotError> {
-        let saved = Saved::read(bytes, universe.registry(), options)?;
+        let saved = Saved::read(bytes, universe.registry(), options, Coming::Anew)?;
         saved.expect_one()?;
         let (mut worlds, entities) = bring_anew(saved, universe, known)?;
         Ok((worlds.remove(0), entities))
@@ -184,7 +184,7 @@ impl World {
         known: &EntityMap,
         options: &LoadOptions,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
-        let saved = Saved::read(bytes, universe.registry(), options)?;
+        let saved = Saved::read(bytes, universe.registry(), options, Coming::Anew)?;
         bring_anew(saved, universe, known)
     }
 }
@@ -232,8 +232,12 @@ fn is_lavish(saved: &Saved<'_>) -> bool {
             asked += taken(first) + inhabited.map(taken).sum::<u64>();
         }
     }
-    let file = saved.file.len() as u64;
-    asked * CHUNK_BYTES as u64 > LAVISH.max(file.saturating_mul(LAVISH_TIMES))
+    asked * CHUNK_BYTES as u64 > lavish(saved.file)
+}
+
+/// What a file may take in any case, whatever it says.
+pub(super) fn lavish(file: &[u8]) -> u64 {
+    LAVISH.max((file.len() as u64).saturating_mul(LAVISH_TIMES))
 }
 
 /// Entities that are to get a place in a world. Those that have none die with this.

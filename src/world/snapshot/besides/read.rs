@@ -8,6 +8,7 @@ use crate::archetype::Universe;
 use crate::entity::{Entity, EntityMap};
 use crate::fragment::{FragmentRegistry, StateForm, StateValue};
 use crate::world::World;
+use crate::world::snapshot::conversion::Conversion;
 use crate::world::snapshot::format::Reader;
 use crate::world::snapshot::read::yes_or_no;
 use crate::world::snapshot::{LoadOptions, SnapshotError};
@@ -135,6 +136,25 @@ impl<'f> SavedBesides<'f> {
         }
     }
 
+    /// All values.
+    fn values(&self) -> impl Iterator<Item = &SavedValue<'f>> {
+        let carried = self.signals.iter().map(|signal| &signal.carries);
+        self.resources.iter().chain(carried)
+    }
+
+    /// Bytes that those have, when they are [converted](Self::convert), that the file has in another form.
+    pub(in crate::world::snapshot) fn bytes_to_convert(
+        &self,
+        forms: &FormsByName<'_>,
+        options: &LoadOptions,
+    ) -> u64 {
+        let bytes = self.values().map(|value| {
+            let conversion = value.conversion(forms, options);
+            conversion.map_or(0, |(conversion, _)| conversion.new_size() as u64)
+        });
+        bytes.fold(0, u64::saturating_add)
+    }
+
     /// Makes of all values that the file has in another form what they are here.
     pub(in crate::world::snapshot) fn convert(
         &mut self,
@@ -143,13 +163,7 @@ impl<'f> SavedBesides<'f> {
     ) -> Result<(), SnapshotError> {
         let carried = self.signals.iter_mut().map(|signal| &mut signal.carries);
         for value in self.resources.iter_mut().chain(carried) {
-            let Some(&form) = forms.get(&*value.name) else {
-                continue;
-            };
-            let (bytes, shape) = (value.bytes.len(), value.shape);
-            let mut all = options.state_conversions().iter();
-            let found = all.find(|one| one.is_for_state(&value.name, bytes, shape, form));
-            if let Some(conversion) = found {
+            if let Some((conversion, form)) = value.conversion(forms, options) {
                 let new = conversion.convert_state(&value.bytes, value.at)?;
                 (value.bytes, value.shape) = (Cow::Owned(new), form.shape());
             }
@@ -159,9 +173,7 @@ impl<'f> SavedBesides<'f> {
 
     /// What the types are called whose values are in it.
     pub(in crate::world::snapshot) fn types(&self) -> impl Iterator<Item = &str> {
-        let carried = self.signals.iter().map(|signal| &signal.carries);
-        let values = self.resources.iter().chain(carried);
-        values.map(|value| &*value.name)
+        self.values().map(|value| &*value.name)
     }
 
     /// The resources, by name, each with its bytes.
@@ -279,6 +291,17 @@ impl<'f> SavedValue<'f> {
             bytes: Cow::Borrowed(bytes),
             at,
         })
+    }
+
+    /// What makes of it what it is here, and how values of its type are had, if it is another one.
+    fn conversion<'o, 'r>(
+        &self,
+        forms: &FormsByName<'r>,
+        options: &'o LoadOptions,
+    ) -> Option<(&'o Conversion, &'r StateForm)> {
+        let &form = forms.get(&*self.name)?;
+        let found = options.state_conversion(&self.name, (self.bytes.len(), self.shape), form)?;
+        Some((found, form))
     }
 
     /// The value, and how others of its type are had.

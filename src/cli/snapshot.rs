@@ -12,7 +12,7 @@ use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::plural;
 use crate::file_bytes;
-use crate::world::{SnapshotState, SnapshotSummary, StateHashes};
+use crate::world::{SnapshotState, SnapshotSummary, StateHashes, StatePart};
 
 /// Say what a snapshot of worlds holds, or in what two of them differ.
 #[derive(Clone, Debug, clap::Args)]
@@ -51,17 +51,19 @@ impl<'a> Read<'a> {
     fn of(path: &'a Path) -> Result<Self, CliError> {
         // First no more of it than is needed to see whether it is one: it may be anything, of any length.
         let failed = |error| CliError::Failed(format!("{error}"));
-        let summary = SnapshotSummary::read(path).map_err(failed)?;
-        // Somebody may have put another thing there meanwhile, or write to it.
-        let bytes = file_bytes::read(path, summary.bytes).map_err(|source| CliError::File {
+        let length = SnapshotSummary::read(path).map_err(failed)?.bytes;
+        let bytes = file_bytes::read(path, length).map_err(|source| CliError::File {
             argument: None,
             path: path.to_owned(),
             source,
         })?;
+        let path_shown = path.display();
         let bytes = bytes.ok_or_else(|| {
-            let path = path.display();
-            CliError::Failed(format!("{path} has become longer while it was read"))
+            CliError::Failed(format!("{path_shown} has become longer while it was read"))
         })?;
+        // Of what is compared: somebody may have put another file there meanwhile, or written to it.
+        let summary = SnapshotSummary::of(&bytes)
+            .map_err(|error| CliError::Failed(format!("{path_shown}: {error}")))?;
         Ok(Self {
             path,
             bytes,
@@ -87,7 +89,7 @@ struct Told<'a> {
 struct ToldFile<'a> {
     path: String,
     summary: &'a SnapshotSummary,
-    /// Of each world, if somebody wants to know.
+    /// Of each world.
     hashes: Vec<StateHashes>,
 }
 
@@ -101,12 +103,97 @@ impl<'a> ToldFile<'a> {
     }
 }
 
-/// Of each world of a file.
-fn hashes(state: &SnapshotState<'_>) -> Vec<StateHashes> {
-    let worlds = 0..state.worlds();
-    worlds
-        .filter_map(|world| state.state_hashes(world))
-        .collect()
+/// Bytes of names that may be written of a file in any case, and so many times its own: a name that it has once is written
+/// for each of its worlds.
+const NAMES: u64 = 64 << 20;
+const NAMES_TIMES: u64 = 16;
+
+/// The numbers of the worlds of a file that are written as JSON.
+#[derive(Default)]
+struct Kept {
+    worlds: Vec<StateHashes>,
+    /// Bytes of the names in them, as they are written.
+    names: u64,
+}
+
+impl Kept {
+    fn add(&mut self, read: &Read<'_>, hashes: StateHashes) -> Result<(), CliError> {
+        let names = hashes.iter().map(|(part, _)| match part {
+            StatePart::Entities => 0,
+            StatePart::Fragment { name, .. }
+            | StatePart::Switches { name, .. }
+            | StatePart::Resource { name } => written(name),
+        });
+        self.names += names.sum::<u64>();
+        let most = NAMES.max(NAMES_TIMES.saturating_mul(read.bytes.len() as u64));
+        if self.names > most {
+            let path = read.path.display();
+            return Err(CliError::Failed(format!(
+                "{path}: as JSON the names of what each of its worlds has would be more than {most} bytes; without \
+                 --json they need not be written"
+            )));
+        }
+        self.worlds.push(hashes);
+        Ok(())
+    }
+}
+
+/// Bytes of a name in JSON.
+fn written(name: &str) -> u64 {
+    let bytes = name.bytes().map(|byte| match byte {
+        0..0x20 => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    });
+    bytes.sum()
+}
+
+/// What is said of the parts of states: of the worlds one after the other, for many may have what has long names.
+struct Parts {
+    /// Of each file, if it is written.
+    kept: Vec<Kept>,
+    /// Those in which two files differ, as lines.
+    differing: Vec<String>,
+}
+
+impl Parts {
+    fn of(
+        read: &[Read<'_>],
+        states: &[SnapshotState<'_>],
+        are_written: bool,
+    ) -> Result<Self, CliError> {
+        let mut parts = Self {
+            kept: read.iter().map(|_| Kept::default()).collect(),
+            differing: Vec::new(),
+        };
+        let worlds = states.iter().map(SnapshotState::worlds);
+        let worlds = worlds.max().unwrap_or(0);
+        for world in (0..worlds).take_while(|_| are_written || states.len() > 1) {
+            let hashes: Vec<Option<StateHashes>> = states
+                .iter()
+                .map(|state| state.state_hashes(world))
+                .collect();
+            if let [Some(one), Some(two)] = &hashes[..] {
+                let place = place(world, worlds);
+                let lines = one.differing(two).map(|part| format!("{place}{part}"));
+                parts.differing.extend(lines);
+            }
+            if are_written {
+                for ((kept, read), hashes) in parts.kept.iter_mut().zip(read).zip(hashes) {
+                    hashes.map_or(Ok(()), |hashes| kept.add(read, hashes))?;
+                }
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// How a line begins that is about a world, of so many.
+fn place(world: usize, worlds: usize) -> String {
+    match worlds {
+        0 | 1 => String::new(),
+        _ => format!("world {world}: "),
+    }
 }
 
 /// In what two files differ.
@@ -125,13 +212,13 @@ impl Compared {
     fn of(
         [here, there]: [&Read<'_>; 2],
         [ours, theirs]: [&SnapshotState<'_>; 2],
-        hashes: [&[StateHashes]; 2],
+        parts: Vec<String>,
         most: usize,
     ) -> Self {
         let (one, two) = (ours.worlds(), theirs.worlds());
         let mut compared = Self {
             same_bytes: here.bytes == there.bytes,
-            parts: Vec::new(),
+            parts,
             first: Vec::new(),
             differences: 0,
         };
@@ -140,19 +227,11 @@ impl Compared {
             let (one, two) = (plural(one, "world"), plural(two, "world"));
             compared.first.push(format!("{one} here, {two} there"));
         }
-        let several = one.max(two) > 1;
-        let place = |world: usize| match several {
-            true => format!("world {world}: "),
-            false => String::new(),
-        };
-        for (world, (one, two)) in hashes[0].iter().zip(hashes[1]).enumerate() {
-            let parts = one.differing(two);
-            let lines = parts.map(|part| format!("{}{part}", place(world)));
-            compared.parts.extend(lines);
-        }
+        let worlds = one.max(two);
         compared.differences += ours.differences(theirs, |world, difference| {
             if compared.first.len() < most {
-                compared.first.push(format!("{}{difference}", place(world)));
+                let place = place(world, worlds);
+                compared.first.push(format!("{place}{difference}"));
             }
             ControlFlow::Continue(())
         });
@@ -202,16 +281,13 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         .map(|path| Read::of(path))
         .collect::<Result<_, _>>()?;
     let states: Vec<SnapshotState<'_>> = read.iter().map(Read::state).collect::<Result<_, _>>()?;
-    let hashes: Vec<Vec<StateHashes>> = match args.json.is_some() || args.other.is_some() {
-        true => states.iter().map(hashes).collect(),
-        false => vec![Vec::new()],
-    };
+    let parts = Parts::of(&read, &states, args.json.is_some())?;
     let most = args.most as usize;
-    let compared = match (&read[..], &states[..], &hashes[..]) {
-        ([here, there], [ours, theirs], [one, two]) => Some(Compared::of(
+    let compared = match (&read[..], &states[..]) {
+        ([here, there], [ours, theirs]) => Some(Compared::of(
             [here, there],
             [ours, theirs],
-            [one, two],
+            parts.differing,
             most,
         )),
         _ => None,
@@ -230,8 +306,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         format: "megachunk-snapshot 1",
         files: read
             .iter()
-            .zip(hashes)
-            .map(|(read, hashes)| ToldFile::of(read, hashes))
+            .zip(parts.kept)
+            .map(|(read, kept)| ToldFile::of(read, kept.worlds))
             .collect(),
         compared,
     };

@@ -202,6 +202,63 @@ fn files_of_several_worlds_are_compared_world_by_world() {
 }
 
 #[test]
+fn a_long_name_that_many_worlds_have_is_not_written_for_each() {
+    let folder = folder("snapshot_long_name");
+    let universe = Universe::ordered();
+    let name = "x".repeat(900_000);
+    universe.registry().register_plain_as::<u32>(&name).unwrap();
+    let universe = Arc::new(universe);
+    let mut worlds: Vec<World> = (0..80).map(|_| World::of(&universe).unwrap()).collect();
+    for world in &mut worlds {
+        world.create((7_u32,)).unwrap();
+    }
+    let save = |name: &str, worlds: &[World]| {
+        let worlds: Vec<&World> = worlds.iter().collect();
+        let options = SnapshotOptions::new();
+        let bytes = World::worlds_to_snapshot(&worlds, &options).unwrap();
+        written(&folder, name, bytes)
+    };
+    let few = save("few.mega", &worlds[..70]);
+    let many = save("many.mega", &worlds);
+    let json = |file: &Path| {
+        let json = folder.join("written.json");
+        let arguments = [file.as_os_str(), "--json".as_ref(), json.as_os_str()];
+        let output = program().arg("snapshot").args(arguments).output().unwrap();
+        (output, json)
+    };
+    let (output, written) = json(&few);
+    success(&output);
+    let bytes = std::fs::read(written).unwrap().len();
+    assert!(
+        (70 * name.len()..72 * name.len()).contains(&bytes),
+        "{bytes}"
+    );
+    let said = failure(&json(&many).0);
+    let begin = format!("error: {}: as JSON the names ", many.display());
+    assert!(said.starts_with(&begin), "{said}");
+    assert!(said.contains(" more than 67108864 bytes;"), "{said}");
+    // Without, it is compared as any other.
+    let printed = success(&snapshot(&[&many, &many]));
+    assert!(printed.ends_with("\n\nthe same bytes\n"), "{printed}");
+    let ant = ant_of(&worlds[79]);
+    *worlds[79].get_mut::<u32>(ant).unwrap() = 8;
+    let changed = save("changed.mega", &worlds);
+    let output = snapshot(&[&many, &changed]);
+    assert!(failure(&output).contains(" differ: 1 difference\n"));
+    let printed = text(&output.stdout);
+    assert!(
+        printed.contains("\nworld 79: the fragment xxx"),
+        "{printed}"
+    );
+}
+
+/// The one entity of a world.
+fn ant_of(world: &World) -> Entity {
+    let mut all = world.read::<Entity, ()>().unwrap();
+    all.iter().next().unwrap()
+}
+
+#[test]
 fn what_is_no_snapshot_is_an_error_that_names_the_file() {
     let folder = folder("snapshot_wrong");
     let bytes = world().0.to_snapshot(&SnapshotOptions::new()).unwrap();

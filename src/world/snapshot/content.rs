@@ -14,6 +14,7 @@ use crate::fragment::{FragmentInfo, FragmentKind};
 use crate::world::World;
 use crate::world::snapshot::besides;
 use crate::world::snapshot::format::bit_bytes;
+use crate::world::snapshot::fragment_keys::FragmentKeys;
 use crate::world::snapshot::fragments::SavedFragment;
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
@@ -21,36 +22,10 @@ use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// What a fragment is known by in a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct FragmentKey<'a> {
-    pub(super) name: &'a str,
-    pub(super) kind: FragmentKind,
-    /// Bytes of a value.
-    pub(super) size: usize,
-}
-
-impl<'a> FragmentKey<'a> {
-    pub(super) fn of(info: &'a FragmentInfo) -> Self {
-        Self {
-            name: info.name(),
-            kind: info.kind(),
-            size: info.layout().size(),
-        }
-    }
-
-    fn of_saved(fragment: &'a SavedFragment) -> Self {
-        Self {
-            name: &fragment.name,
-            kind: fragment.kind,
-            size: fragment.size,
-        }
-    }
-}
-
 /// The logical state of a world: what its hash covers.
 pub(super) struct Content<'a> {
-    pub(super) compositions: Vec<Composition<'a>>,
+    pub(super) keys: FragmentKeys<'a>,
+    pub(super) compositions: Vec<Composition>,
     /// Those that have entities.
     pub(super) pieces: Vec<Piece<'a>>,
     /// By name.
@@ -58,9 +33,9 @@ pub(super) struct Content<'a> {
 }
 
 /// What some entities consist of.
-pub(super) struct Composition<'a> {
-    /// In order.
-    pub(super) fragments: Vec<FragmentKey<'a>>,
+pub(super) struct Composition {
+    /// Their numbers among the [keys](Content::keys), ascending.
+    pub(super) fragments: Vec<u32>,
     /// The places among them of those that have values or switches: these have columns.
     pub(super) columns: Vec<usize>,
 }
@@ -128,8 +103,17 @@ impl<'a> Content<'a> {
         options: &SnapshotOptions,
     ) -> Result<Self, SnapshotError> {
         let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
-        for archetype in world.archetypes.iter().filter(|data| data.entities > 0) {
+        let archetypes = world.archetypes.iter();
+        let archetypes = archetypes.filter(|data| data.entities > 0);
+        let infos = archetypes.map(|archetype| {
             let infos = options.of_archetype(world, archetype, Purpose::Hash)?;
+            Ok((archetype, infos))
+        });
+        let all: Vec<(&Archetype, Vec<&FragmentInfo>)> =
+            infos.collect::<Result<_, SnapshotError>>()?;
+        let infos = all.iter().flat_map(|(_, infos)| infos);
+        let (keys, numbers) = FragmentKeys::of_infos(infos.copied());
+        for (archetype, infos) in all {
             let has_column = |info: &FragmentInfo| {
                 let id = info.id();
                 let has_bits = archetype.enabled_of(id).is_some();
@@ -147,20 +131,21 @@ impl<'a> Content<'a> {
                 });
             }
             compositions.push(Composition {
-                fragments: infos.into_iter().map(FragmentKey::of).collect(),
+                fragments: infos.iter().map(|info| numbers[&info.id()]).collect(),
                 columns,
             });
         }
         let resources = besides::resources(world, options)?.into_iter();
         let resources = resources.map(|written| (written.name, Cow::Owned(written.bytes)));
         Ok(Self {
+            keys,
             compositions,
             pieces,
             resources: resources.collect(),
         })
     }
 
-    /// That of a world in a file. O(bytes, and for each composition those of its fragments' names).
+    /// That of a world in a file. O(bytes of the world).
     pub(super) fn of_saved(saved: &'a Saved<'_>, world: &'a SavedWorld<'_>) -> Self {
         let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
         for archetype in world.archetypes.iter().filter(|data| data.is_inhabited()) {
@@ -176,6 +161,7 @@ impl<'a> Content<'a> {
         }
         let resources = world.besides.resources();
         Self {
+            keys: saved.keys(),
             compositions,
             pieces,
             resources: resources
@@ -237,7 +223,7 @@ fn column_of_chunk<'a>(
 
 /// The composition of an archetype in a file, and where its columns lie.
 struct Order<'a> {
-    composition: Composition<'a>,
+    composition: Composition,
     /// Of the archetype's fragments, in the file's order, those that have something in each chunk, or a shared value, with
     /// the column: a file may have very many chunks of what has very many tags.
     parts: Vec<(&'a SavedFragment, Option<usize>)>,
@@ -248,7 +234,8 @@ impl<'a> Order<'a> {
     fn of(saved: &'a Saved<'_>, archetype: &SavedArchetype<'_>) -> Self {
         let fragment = |at: usize| &saved.fragments[archetype.fragments[at] as usize];
         let mut order: Vec<usize> = (0..archetype.fragments.len()).collect();
-        order.sort_by_key(|&at| FragmentKey::of_saved(fragment(at)));
+        let number = |at: usize| saved.order.number(archetype.fragments[at]);
+        order.sort_by_key(|&at| number(at));
         let mut columns = Vec::new();
         let mut column_of = vec![None; order.len()];
         for (place, &at) in order.iter().enumerate() {
@@ -262,9 +249,7 @@ impl<'a> Order<'a> {
                 columns.push(place);
             }
         }
-        let fragments = order
-            .into_iter()
-            .map(|at| FragmentKey::of_saved(fragment(at)));
+        let fragments = order.into_iter().map(number);
         let parts = column_of.into_iter().enumerate();
         let parts = parts.map(|(at, column)| (fragment(at), column));
         let parts = parts.filter(|(of, column)| column.is_some() || of.bytes_in(1) > 0);

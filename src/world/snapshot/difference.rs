@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::entity::Entity;
 use crate::fragment::FragmentKind;
 use crate::shown::{listed, shown, shown_quoted};
-use crate::world::snapshot::content::FragmentKey;
+use crate::world::snapshot::fragment_keys::FragmentKey;
 
 /// Bytes of a value that are shown whole.
 const WHOLE: usize = 32;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::world::World;
-use crate::world::snapshot::content::{Composition, Content, FragmentKey, unite_shared};
+use crate::world::snapshot::content::{Composition, Content, unite_shared};
+use crate::world::snapshot::fragment_keys::{CommonNumbers, FragmentKey};
 use crate::world::snapshot::{Difference, SnapshotError, SnapshotOptions, StateFragment};
 
 impl World {
@@ -25,8 +26,8 @@ impl World {
     /// other may be of another universe, loaded from a peer's [snapshot](Self::to_snapshot), say. Fragments that the options
     /// skip here are those of these names and roles there.
     ///
-    /// O(bytes + columns of all chunks), and for each pair of compositions that an entity has in the two O(their fragments):
-    /// once, unless the pairs are so many that they are not kept, and found again for later entities. 16 bytes for each
+    /// O(bytes + columns of all chunks), and for each pair of compositions that an entity has in the two O(their fragments),
+    /// whatever their names: once, unless the pairs are so many that they are not kept, and found again for later entities. 16 bytes for each
     /// entity of both, twice for those of one while they are put in order; for each chunk some dozens for each fragment that
     /// has values or switches; and as much for each fragment of the pairs that are kept, which are a few thousand more than
     /// those of all compositions of both at most. On the calling thread.
@@ -82,7 +83,8 @@ impl World {
             }
         };
         let mut told = Told::new(each);
-        let _ = told.contents(here, there, None);
+        let numbers = CommonNumbers::of(&here.keys, &there.keys);
+        let _ = told.contents(here, there, &numbers, None);
         Ok(told.count)
     }
 
@@ -131,17 +133,19 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
         (self.each)(difference)
     }
 
-    /// Tells in what two states differ; with what entities are called, if that is given.
+    /// Tells in what two states differ, whose fragments have these numbers; with what entities are called, if that is
+    /// given.
     pub(super) fn contents<'c>(
         &mut self,
         mut here: Content<'c>,
         mut there: Content<'c>,
+        numbers: &'c CommonNumbers,
         names: Option<[&NamesOf<'_>; 2]>,
     ) -> ControlFlow<()> {
         unite_shared(&mut here, &mut there);
         let (here, there) = (&here, &there);
         let (ours, theirs) = (rows(here), rows(there));
-        let mut pairs = Pairs::new(here, there);
+        let mut pairs = Pairs::new(here, there, numbers);
         let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
         loop {
             let order = match (ours.peek(), theirs.peek()) {
@@ -281,16 +285,17 @@ impl<'c> Pair<'c> {
         1 + self.only_here.len() + self.only_there.len() + self.columns.len()
     }
 
-    fn of(here: &Composition<'c>, there: &Composition<'c>) -> Self {
+    /// Of two compositions, each with the content whose it is, and with the numbers that its fragments have there for both.
+    fn of(here: Side<'_, 'c>, there: Side<'_, 'c>) -> Self {
         let mut pair = Self {
             only_here: Vec::new(),
             only_there: Vec::new(),
             columns: Vec::new(),
         };
-        let (mut ours, mut theirs) = (columns_of(here).peekable(), columns_of(there).peekable());
+        let (mut ours, mut theirs) = (here.columns().peekable(), there.columns().peekable());
         loop {
             let order = match (ours.peek(), theirs.peek()) {
-                (Some(one), Some(two)) => one.0.cmp(&two.0),
+                (Some(one), Some(two)) => here.common(one.0).cmp(&there.common(two.0)),
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (None, None) => return pair,
@@ -299,23 +304,56 @@ impl<'c> Pair<'c> {
             let two = theirs.next_if(|_| order.is_ge());
             match (one, two) {
                 (Some((_, None)), Some((_, None))) => {}
-                (Some((key, one)), Some((_, two))) => pair.columns.push((key, [one, two])),
-                (Some((key, _)), None) => pair.only_here.push(StateFragment::of(key)),
-                (None, Some((key, _))) => pair.only_there.push(StateFragment::of(key)),
+                (Some((number, one)), Some((_, two))) => {
+                    pair.columns.push((here.key(number), [one, two]));
+                }
+                (Some((number, _)), None) => {
+                    pair.only_here.push(StateFragment::of(here.key(number)));
+                }
+                (None, Some((number, _))) => {
+                    pair.only_there.push(StateFragment::of(there.key(number)));
+                }
                 (None, None) => {}
             }
         }
     }
 }
 
-/// The fragments of a composition, each with its column, if it has one.
-fn columns_of<'c>(of: &Composition<'c>) -> impl Iterator<Item = (FragmentKey<'c>, Option<usize>)> {
-    let mut columns = of.columns.iter().copied().enumerate().peekable();
-    let fragments = of.fragments.iter().copied().enumerate();
-    fragments.map(move |(place, key)| {
-        let column = columns.next_if(|&(_, of)| of == place);
-        (key, column.map(|(at, _)| at))
-    })
+/// A composition of one of the two states.
+#[derive(Clone, Copy)]
+struct Side<'s, 'c> {
+    content: &'s Content<'c>,
+    composition: &'s Composition,
+    /// Of each number of its fragments that for both.
+    numbers: &'s [u32],
+}
+
+impl<'s, 'c> Side<'s, 'c> {
+    fn of(content: &'s Content<'c>, composition: usize, numbers: &'s [u32]) -> Self {
+        Self {
+            content,
+            composition: &content.compositions[composition],
+            numbers,
+        }
+    }
+
+    fn key(self, number: u32) -> FragmentKey<'c> {
+        self.content.keys.key(number)
+    }
+
+    fn common(self, number: u32) -> u32 {
+        self.numbers[number as usize]
+    }
+
+    /// The numbers of the fragments, each with its column, if it has one.
+    fn columns(self) -> impl Iterator<Item = (u32, Option<usize>)> {
+        let mut columns = self.composition.columns.iter().enumerate().peekable();
+        let fragments = self.composition.fragments.iter().enumerate();
+        fragments.map(move |(place, &number)| {
+            let column = columns.next_if(|&(_, &of)| of == place);
+            (number, column.map(|(at, _)| at))
+        })
+    }
 }
 
 /// Fragments that are kept of pairs in any case.
@@ -325,6 +363,7 @@ const KEPT: usize = 4_096;
 struct Pairs<'c> {
     here: &'c Content<'c>,
     there: &'c Content<'c>,
+    numbers: &'c CommonNumbers,
     found: HashMap<(usize, usize), usize>,
     pairs: Vec<Pair<'c>>,
     /// Fragments in these pairs, and how many there may be: else two files with many compositions each have pairs that are
@@ -336,11 +375,12 @@ struct Pairs<'c> {
 }
 
 impl<'c> Pairs<'c> {
-    fn new(here: &'c Content<'c>, there: &'c Content<'c>) -> Self {
+    fn new(here: &'c Content<'c>, there: &'c Content<'c>, numbers: &'c CommonNumbers) -> Self {
         let all = here.compositions.iter().chain(&there.compositions);
         Self {
             here,
             there,
+            numbers,
             found: HashMap::new(),
             pairs: Vec::new(),
             kept: 0,
@@ -362,8 +402,8 @@ impl<'c> Pairs<'c> {
 
     fn add(&mut self, key: (usize, usize)) -> usize {
         let pair = Pair::of(
-            &self.here.compositions[key.0],
-            &self.there.compositions[key.1],
+            Side::of(self.here, key.0, &self.numbers.here),
+            Side::of(self.there, key.1, &self.numbers.there),
         );
         self.kept += pair.len();
         if self.kept > self.most {
@@ -428,6 +468,7 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
 mod tests {
     use super::*;
     use crate::entity::EntityIndex;
+    use crate::world::snapshot::fragment_keys::FragmentKeys;
 
     #[test]
     fn the_sort_looks_at_all_of_an_index() {
@@ -458,28 +499,30 @@ mod tests {
     fn pairs_of_compositions_are_not_kept_without_end() {
         let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
         let content = || {
-            let compositions = (0..100).map(|skipped| {
-                let others = names.iter().enumerate().filter(|&(at, _)| at != skipped);
-                let fragments = others.map(|(_, name)| FragmentKey {
+            let compositions = (0..100).map(|skipped| Composition {
+                fragments: (0..100).filter(|&at| at != skipped).collect(),
+                columns: Vec::new(),
+            });
+            let mut keys: Vec<FragmentKey<'_>> = names
+                .iter()
+                .map(|name| FragmentKey {
                     name,
                     kind: crate::fragment::FragmentKind::Tag,
                     size: 0,
-                });
-                let mut fragments: Vec<_> = fragments.collect();
-                fragments.sort_unstable();
-                Composition {
-                    fragments,
-                    columns: Vec::new(),
-                }
-            });
+                    name_hash: 0,
+                })
+                .collect();
+            keys.sort_unstable();
             Content {
+                keys: FragmentKeys::OfWorld(keys),
                 compositions: compositions.collect(),
                 pieces: Vec::new(),
                 resources: Vec::new(),
             }
         };
         let (here, there) = (content(), content());
-        let mut pairs = Pairs::new(&here, &there);
+        let numbers = CommonNumbers::of(&here.keys, &there.keys);
+        let mut pairs = Pairs::new(&here, &there, &numbers);
         for _ in 0..2 {
             for (one, two) in (0..100).flat_map(|one| (0..100).map(move |two| (one, two))) {
                 for _ in 0..2 {

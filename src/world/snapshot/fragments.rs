@@ -8,6 +8,7 @@ use crate::fragment::{
 };
 use crate::world::snapshot::conversion::{Conversion, Form};
 use crate::world::snapshot::format::{Reader, bit_bytes, kind_of_byte};
+use crate::world::snapshot::fragment_keys::hash_of;
 use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
 use crate::world::snapshot::{ChangedLayout, LoadOptions, MissingFragment, SnapshotError};
@@ -18,6 +19,7 @@ type Known<'r> = HashMap<(&'r str, FragmentKind), Vec<&'r FragmentInfo>>;
 /// A fragment of a file.
 pub(super) struct SavedFragment {
     pub(super) name: Box<str>,
+    pub(super) name_hash: u64,
     /// `None` if it is left out, or if it does not fit the registry and no entity has it.
     pub(super) known: Option<FragmentId>,
     /// It is to be left out, whoever has it.
@@ -200,6 +202,7 @@ impl Told {
     /// to be left out.
     fn unfound(self, known: bool, skipped: bool, size: usize) -> SavedFragment {
         SavedFragment {
+            name_hash: hash_of(&self.name),
             name: self.name,
             known: known.then_some(FragmentId::from_number(0)),
             skipped,
@@ -270,6 +273,7 @@ fn read_fragment(
     match find_fragment(&told, known) {
         Ok((info, conversion)) => Ok(SavedFragment {
             name: info.name().into(),
+            name_hash: hash_of(info.name()),
             known: Some(info.id()),
             skipped: false,
             kind,

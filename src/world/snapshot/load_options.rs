@@ -125,15 +125,15 @@ impl LoadOptions {
     ///
     /// `convert` is called once for each value that comes, also of types without bytes, before a world is made of the file:
     /// if it panics, there is no world, and none of the entities. (A shared value that nobody has does not come, and with
-    /// [new ids](crate::world::World::load_remapped) no chunk does that has no entities.) Handles are those of the file, also where it is loaded with [new
-    /// ids](crate::world::World::load_remapped): those in `New` are led to the new ones afterwards.
+    /// [new ids](crate::world::World::load_remapped) no chunk does that has no entities.) Handles are those of the file, also
+    /// where it is loaded with new ids: those in `New` are led to the new ones afterwards.
     ///
     /// All new values are made before the first of them comes to the world: so a load takes their memory beside that of the
     /// world, which no [summary](crate::world::SnapshotSummary) counts. How much it is is known before the first call, and it
     /// is an error ([`ConvertedTooLarge`](crate::world::SnapshotError::ConvertedTooLarge)) if values of rows and chunks would
     /// have more than the 16 GiB that a universe's chunks hold, or if all others (shared ones, those that chunks begin with,
-    /// and those of [the state](Self::convert_state)) would have more than 64 MiB, sixteen times the file's bytes, and 16 KiB
-    /// for each of its chunks.
+    /// and those of [the state](Self::convert_state)) would have more than 64 MiB, sixteen times the file's bytes, or 16 KiB
+    /// for each of its chunks, whichever is most.
     ///
     /// ```
     /// use megachunk::prelude::*;

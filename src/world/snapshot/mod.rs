@@ -19,6 +19,7 @@ mod differences;
 mod error;
 mod file;
 mod format;
+mod fragment_keys;
 mod fragments;
 mod load;
 mod load_options;

@@ -11,6 +11,7 @@ use crate::world::WorldError;
 use crate::world::snapshot::besides::{SavedBesides, forms_by_name};
 use crate::world::snapshot::chunk_form::ChunkForm;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
+use crate::world::snapshot::fragment_keys::{FragmentKeys, FragmentOrder};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 
@@ -23,6 +24,8 @@ pub(super) struct Saved<'f> {
     /// Of each slot; `None` if they were left out.
     pub(super) versions: Option<Vec<u32>>,
     pub(super) fragments: Vec<SavedFragment>,
+    /// Of all fragments, for who looks at the bytes.
+    pub(super) order: FragmentOrder,
     pub(super) worlds: Vec<SavedWorld<'f>>,
     /// The handles of all chunks, one behind the other. They are not read again from a file that somebody may change:
     /// the rest of a chunk is copied, and then looked at.
@@ -172,7 +175,13 @@ impl<'f> Saved<'f> {
         let mut saved = Self::of_directory(header, directory, Some(file), None)?;
         saved.check_chunks()?;
         saved.check_handles()?;
+        saved.order = FragmentOrder::of(&saved.fragments);
         Ok(saved)
+    }
+
+    /// The keys of all fragments, of a file that was read [as a whole](Self::whole).
+    pub(super) fn keys(&self) -> FragmentKeys<'_> {
+        FragmentKeys::OfFile(&self.fragments, &self.order)
     }
 
     /// Reads and checks a directory, for who makes nothing of it: all fragments are taken for known, the file is not
@@ -196,6 +205,7 @@ impl<'f> Saved<'f> {
             file: &[],
             versions: None,
             fragments: Vec::new(),
+            order: FragmentOrder::default(),
             worlds: Vec::new(),
             handles: Vec::new(),
             entities: None,

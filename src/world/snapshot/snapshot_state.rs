@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use crate::world::snapshot::content::Content;
 use crate::world::snapshot::differences::{NamesOf, Told};
+use crate::world::snapshot::fragment_keys::CommonNumbers;
 use crate::world::snapshot::read::{Saved, SavedWorld};
 use crate::world::snapshot::{Difference, SnapshotError, StateHashes};
 
@@ -40,7 +41,7 @@ pub struct SnapshotState<'f> {
 
 impl<'f> SnapshotState<'f> {
     /// Reads the bytes that [`to_snapshot`](crate::world::World::to_snapshot) gave, and checks all of them that can be
-    /// checked without the types. O(bytes).
+    /// checked without the types. O(bytes); of a file that this crate has not written O(bytes log bytes).
     ///
     /// # Errors
     /// What is wrong with them, as for [`from_snapshot`](crate::world::World::from_snapshot).
@@ -59,7 +60,7 @@ impl<'f> SnapshotState<'f> {
     /// A number for each part of the state of a world in the file, as
     /// [`World::state_hashes`](crate::world::World::state_hashes) gives them of the world that was saved (but for what the
     /// save [skipped](crate::world::SnapshotOptions)); `None` if there are no more than `world` worlds.
-    /// O(bytes, and for each composition those of its fragments' names).
+    /// O(bytes of the world, and of its fragments' names).
     #[must_use]
     pub fn state_hashes(&self, world: usize) -> Option<StateHashes> {
         let world = self.saved.worlds.get(world)?;
@@ -74,7 +75,7 @@ impl<'f> SnapshotState<'f> {
     ///
     /// Not compared: where entities lie, chunk fragments' values, and versions of the dead.
     ///
-    /// O(bytes, and for each composition those of its fragments' names), and for each pair of compositions as there.
+    /// O(bytes of both files), and for each pair of compositions as there.
     ///
     /// # Panics
     /// If `each` does.
@@ -84,10 +85,11 @@ impl<'f> SnapshotState<'f> {
         mut each: impl FnMut(usize, Difference<'_>) -> ControlFlow<()>,
     ) -> usize {
         let mut count = 0;
+        let numbers = CommonNumbers::of(&self.saved.keys(), &other.saved.keys());
         let worlds = self.saved.worlds.iter().zip(&other.saved.worlds);
         for (number, (one, two)) in worlds.enumerate() {
             let mut told = Told::new(|difference: Difference<'_>| each(number, difference));
-            let ended = told.worlds((&self.saved, one), (&other.saved, two));
+            let ended = told.worlds((&self.saved, one), (&other.saved, two), &numbers);
             count += told.count;
             if ended.is_break() {
                 break;
@@ -103,6 +105,7 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
         &mut self,
         (here, one): (&Saved<'_>, &SavedWorld<'_>),
         (there, two): (&Saved<'_>, &SavedWorld<'_>),
+        numbers: &CommonNumbers,
     ) -> ControlFlow<()> {
         let mut places = HashMap::new();
         let names = [one, two].map(|world| {
@@ -114,7 +117,7 @@ impl<F: FnMut(Difference<'_>) -> ControlFlow<()>> Told<F> {
             names
         });
         let (ours, theirs) = (Content::of_saved(here, one), Content::of_saved(there, two));
-        self.contents(ours, theirs, Some([&names[0], &names[1]]))?;
+        self.contents(ours, theirs, numbers, Some([&names[0], &names[1]]))?;
         let (one, two) = (&one.besides, &two.besides);
         if one.time() != two.time() {
             self.tell(Difference::Time {
@@ -139,5 +142,67 @@ impl fmt::Debug for SnapshotState<'_> {
             .field("worlds", &self.worlds())
             .field("entities", &entities)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::archetype::Universe;
+    use crate::world::World;
+    use crate::world::snapshot::SnapshotOptions;
+    use crate::world::snapshot::checksum::Checksum;
+    use crate::world::snapshot::format::Header;
+    use crate::world::snapshot::read::tests::{NOTHING, sealed};
+
+    /// A file whose world has one chunk, of two tags, with the same world in a composition for each entity.
+    fn with_many_compositions(file: &[u8]) -> Vec<u8> {
+        // Fragments, two of them, run, whether chunks grow, chunks; length, run, place and checksum of one.
+        const ARCHETYPE: usize = 4 + 8 + 4 + 1 + 4 + 20;
+        let mut header = Header::read(file, file.len() as u64).unwrap();
+        let (mut begin, rest) = (file.to_vec(), &file[file.len() - NOTHING..]);
+        let archetype = &file[file.len() - NOTHING - ARCHETYPE..file.len() - NOTHING];
+        begin.truncate(file.len() - NOTHING - ARCHETYPE - 4);
+        let entities = u32::from_le_bytes(archetype[21..25].try_into().unwrap());
+        let handles = header.directory as usize - 8 * entities as usize;
+        begin.extend(entities.to_le_bytes());
+        for handle in file[handles..header.directory as usize].chunks_exact(8) {
+            let at = begin.len();
+            begin.extend(archetype);
+            begin[at + 21..at + 25].copy_from_slice(&1_u32.to_le_bytes());
+            begin[at + 33..at + 41].copy_from_slice(&Checksum::of(handle).to_le_bytes());
+        }
+        begin.extend(rest);
+        header.bytes = begin.len() as u64;
+        sealed(begin, header)
+    }
+
+    /// (It takes long if names are gone through for each composition.)
+    #[test]
+    fn long_names_of_what_is_in_many_compositions_are_told_apart_once() {
+        let names = ["a", "b"].map(|end| "long".repeat(100_000) + end);
+        let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+        let registry = world.registry();
+        registry.register_plain_as::<()>(&names[1]).unwrap();
+        registry.register_plain_as::<[u8; 0]>(&names[0]).unwrap();
+        let _ = world
+            .create_batch((0..2_000).map(|_| ((), [0_u8; 0])))
+            .unwrap();
+        let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        let many = with_many_compositions(&file);
+        let (one, two) = (
+            SnapshotState::of(&file).unwrap(),
+            SnapshotState::of(&many).unwrap(),
+        );
+        assert_eq!(two.saved.worlds[0].archetypes.len(), 2_000);
+        let hashes = one.state_hashes(0);
+        assert!(hashes.is_some() && hashes == two.state_hashes(0));
+        assert_eq!(hashes, world.state_hashes(&SnapshotOptions::new()).ok());
+        for (one, two) in [(&one, &two), (&two, &one), (&two, &two)] {
+            let each = |_, difference: Difference<'_>| unreachable!("{difference}");
+            assert_eq!(one.differences(two, each), 0);
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::besides;
 use crate::world::snapshot::checksum::{Checksum, avalanche};
-use crate::world::snapshot::content::FragmentKey;
+use crate::world::snapshot::fragment_keys::{FragmentKey, hash_of};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -88,9 +88,8 @@ impl World {
 pub(super) fn composition<'f>(fragments: impl Iterator<Item = FragmentKey<'f>>) -> u64 {
     let mut names = Checksum::new();
     for fragment in fragments {
-        names.add(fragment.name.as_bytes());
-        // No name has this byte.
-        names.add(&[0xff, fragment.kind as u8]);
+        names.add(&fragment.name_hash.to_le_bytes());
+        names.add(&[fragment.kind as u8]);
         names.add(&(fragment.size as u64).to_le_bytes());
     }
     names.finish()
@@ -99,7 +98,7 @@ pub(super) fn composition<'f>(fragments: impl Iterator<Item = FragmentKey<'f>>) 
 /// The hash of a resource.
 pub(super) fn resource_hash(name: &str, bytes: &[u8]) -> u64 {
     // The name first, and then the value: to be the other way round is another state.
-    let name = mix(0, Checksum::of(name.as_bytes()));
+    let name = mix(0, hash_of(name));
     avalanche(mix(name, Checksum::of(bytes)))
 }
 

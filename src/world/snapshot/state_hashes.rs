@@ -11,7 +11,8 @@ use crate::shown::shown;
 use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::checksum::avalanche;
-use crate::world::snapshot::content::{Column, Content, FragmentKey, Piece};
+use crate::world::snapshot::content::{Column, Content, Piece};
+use crate::world::snapshot::fragment_keys::FragmentKeys;
 use crate::world::snapshot::state::{bytes_hash, composition, mix, resource_hash};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -151,7 +152,8 @@ impl StateHashes {
 
     pub(super) fn of_content<'a>(content: &Content<'a>) -> Self {
         let begins = content.compositions.iter();
-        let begins = begins.map(|of| composition(of.fragments.iter().copied()));
+        let keys = |&number: &u32| content.keys.key(number);
+        let begins = begins.map(|of| composition(of.fragments.iter().map(keys)));
         let begins: Vec<u64> = begins.collect();
         // Many chunks may have a long one.
         let mut shared = SharedHashes::new();
@@ -185,49 +187,70 @@ impl StateHashes {
             let Some(sum) = sum else { continue };
             let mut values = vec![sum.members; of.fragments.len()];
             for (&place, column) in of.columns.iter().zip(&sum.columns) {
-                let FragmentKey { name, kind, .. } = of.fragments[place];
                 values[place] = column.values;
                 if column.is_off {
-                    add(PartKey::Switches(name, kind), column.off);
+                    add(PartKey::Switches(of.fragments[place]), column.off);
                 }
             }
-            for (&FragmentKey { name, kind, .. }, value) in of.fragments.iter().zip(values) {
-                add(PartKey::Fragment(name, kind), value);
+            for (&fragment, value) in of.fragments.iter().zip(values) {
+                add(PartKey::Fragment(fragment), value);
             }
         }
         add(PartKey::Entities, avalanche(mix(all, count)));
         for &(name, ref bytes) in &content.resources {
             add(PartKey::Resource(name), resource_hash(name, bytes));
         }
-        let parts = parts.into_iter();
+        let mut told: Vec<(PartKey<'_>, u64)> = Vec::with_capacity(parts.len());
+        for (part, hash) in parts {
+            match told.last_mut() {
+                Some((last, sum)) if last.is_of_one_name(part, &content.keys) => {
+                    *sum = sum.wrapping_add(hash);
+                }
+                _ => told.push((part, hash)),
+            }
+        }
+        let parts = told.into_iter();
+        let parts = parts.map(|(part, hash)| (part.told(&content.keys), hash));
         Self {
-            parts: parts.map(|(part, hash)| (part.into(), hash)).collect(),
+            parts: parts.collect(),
         }
     }
 }
 
-/// A part whose name is somebody else's. In the order of [`StatePart`].
+/// A part by the number of its fragment, or a name that is somebody else's. In the order of [`StatePart`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum PartKey<'a> {
     Entities,
-    Fragment(&'a str, FragmentKind),
-    Switches(&'a str, FragmentKind),
+    Fragment(u32),
+    Switches(u32),
     Resource(&'a str),
 }
 
-impl From<PartKey<'_>> for StatePart {
-    fn from(key: PartKey<'_>) -> Self {
-        match key {
-            PartKey::Entities => Self::Entities,
-            PartKey::Fragment(name, kind) => Self::Fragment {
-                name: name.into(),
-                kind,
+impl PartKey<'_> {
+    /// Whether it is one part with another: fragments of two sizes may be called alike.
+    fn is_of_one_name(self, other: Self, keys: &FragmentKeys<'_>) -> bool {
+        match (self, other) {
+            (Self::Fragment(one), Self::Fragment(two))
+            | (Self::Switches(one), Self::Switches(two)) => {
+                keys.key(one).is_called_as(&keys.key(two))
+            }
+            _ => false,
+        }
+    }
+
+    fn told(self, keys: &FragmentKeys<'_>) -> StatePart {
+        let key = |number| keys.key(number);
+        match self {
+            Self::Entities => StatePart::Entities,
+            Self::Fragment(number) => StatePart::Fragment {
+                name: key(number).name.into(),
+                kind: key(number).kind,
             },
-            PartKey::Switches(name, kind) => Self::Switches {
-                name: name.into(),
-                kind,
+            Self::Switches(number) => StatePart::Switches {
+                name: key(number).name.into(),
+                kind: key(number).kind,
             },
-            PartKey::Resource(name) => Self::Resource { name: name.into() },
+            Self::Resource(name) => StatePart::Resource { name: name.into() },
         }
     }
 }

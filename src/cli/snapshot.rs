@@ -166,9 +166,12 @@ impl Parts {
             kept: read.iter().map(|_| Kept::default()).collect(),
             differing: Vec::new(),
         };
+        if !are_written && states.len() < 2 {
+            return Ok(parts);
+        }
         let worlds = states.iter().map(SnapshotState::worlds);
         let worlds = worlds.max().unwrap_or(0);
-        for world in (0..worlds).take_while(|_| are_written || states.len() > 1) {
+        for world in 0..worlds {
             let hashes: Vec<Option<StateHashes>> = states
                 .iter()
                 .map(|state| state.state_hashes(world))

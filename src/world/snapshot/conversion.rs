@@ -80,10 +80,7 @@ impl Conversion {
 
     /// The one of several that is for something: the first that is so `exactly`, because both shapes are known; if there is
     /// none, the first that may be.
-    pub(super) fn of<'c>(
-        all: &'c [Self],
-        is_for: impl Fn(&Self, bool) -> bool,
-    ) -> Option<&'c Self> {
+    pub(super) fn of(all: &[Self], is_for: impl Fn(&Self, bool) -> bool) -> Option<&Self> {
         let first = |exactly| all.iter().find(|one| is_for(one, exactly));
         first(true).or_else(|| first(false))
     }

@@ -1,41 +1,189 @@
-//! Spans of a schedule. A program of its own: whether anybody listens is kept for the whole program, so tests without a
-//! listener beside this one would change what it sees.
+//! Spans and events of a schedule: whose they are, whatever thread they come from. A program of its own: it listens for all
+//! of its threads.
 
 #![cfg(feature = "world")]
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 use megachunk::prelude::*;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_core::span::Current;
 
-/// Collects the spans that begin on a thread.
-struct Spans(Arc<Mutex<Vec<String>>>);
+/// A span, or an event, as it was heard.
+#[derive(Clone, Debug)]
+struct Heard {
+    metadata: &'static Metadata<'static>,
+    /// The span that it is in, as they are numbered, from 1.
+    parent: Option<u64>,
+    /// What its fields hold: ` name=value` of each.
+    fields: String,
+}
 
-impl tracing::Subscriber for Spans {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.is_span()
+impl Visit for Heard {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.fields += &format!(" {field}={value:?}");
     }
-    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        struct Name(String);
-        impl tracing::field::Visit for Name {
-            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0.push_str(&format!(" {value:?}"));
-            }
+}
+
+impl Heard {
+    fn is(&self, name: &str, field: &str) -> bool {
+        self.metadata.name() == name && self.fields.contains(field)
+    }
+}
+
+/// All that was heard.
+#[derive(Clone, Debug, Default)]
+struct Log {
+    spans: Vec<Heard>,
+    events: Vec<Heard>,
+}
+
+impl Log {
+    /// The spans of this name, with this among their fields.
+    fn spans(&self, name: &str, field: &str) -> Vec<&Heard> {
+        let spans = self.spans.iter();
+        spans.filter(|span| span.is(name, field)).collect()
+    }
+
+    /// The only one.
+    fn span(&self, name: &str, field: &str) -> &Heard {
+        match self.spans(name, field)[..] {
+            [span] => span,
+            ref others => panic!("{name} {field}: {others:?}"),
         }
-        let mut name = Name(span.metadata().name().into());
-        span.record(&mut name);
-        self.0.lock().expect("nobody panicked").push(name.0);
-        tracing::span::Id::from_u64(1)
     }
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, _: &tracing::Event<'_>) {}
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
+
+    fn parent(&self, of: &Heard) -> Option<&Heard> {
+        of.parent.map(|parent| &self.spans[parent as usize - 1])
+    }
+}
+
+/// Hears everything, on all threads.
+struct Listener(Arc<Mutex<Log>>);
+
+thread_local! {
+    static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+fn current() -> Option<u64> {
+    ENTERED.with_borrow(|entered| entered.last().copied())
+}
+
+impl Listener {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().expect("nobody panicked")
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let parent = match span.parent() {
+            Some(parent) => Some(parent.into_u64()),
+            None => current().filter(|_| span.is_contextual()),
+        };
+        let mut heard = Heard {
+            metadata: span.metadata(),
+            parent,
+            fields: String::new(),
+        };
+        span.record(&mut heard);
+        let mut log = self.log();
+        log.spans.push(heard);
+        Id::from_u64(log.spans.len() as u64)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        values.record(&mut self.log().spans[span.into_u64() as usize - 1]);
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut heard = Heard {
+            metadata: event.metadata(),
+            parent: current(),
+            fields: String::new(),
+        };
+        event.record(&mut heard);
+        self.log().events.push(heard);
+    }
+
+    fn enter(&self, span: &Id) {
+        ENTERED.with_borrow_mut(|entered| entered.push(span.into_u64()));
+    }
+
+    fn exit(&self, span: &Id) {
+        let left = ENTERED.with_borrow_mut(Vec::pop);
+        assert_eq!(left, Some(span.into_u64()), "spans end as they began");
+    }
+
+    fn current_span(&self) -> Current {
+        let Some(id) = current() else {
+            return Current::none();
+        };
+        let metadata = self.log().spans[id as usize - 1].metadata;
+        Current::new(Id::from_u64(id), metadata)
+    }
+}
+
+/// What is heard of `act`, on whatever thread.
+fn hear(act: impl FnOnce()) -> Log {
+    static LOG: OnceLock<Arc<Mutex<Log>>> = OnceLock::new();
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock();
+    let log = LOG.get_or_init(|| {
+        let log = Arc::new(Mutex::new(Log::default()));
+        let listener = Listener(Arc::clone(&log));
+        tracing::subscriber::set_global_default(listener).expect("it is the only one");
+        log
+    });
+    // Ids go on: spans of threads that are not done yet are others'.
+    let log = || log.lock().expect("nobody panicked");
+    let events = log().events.len();
+    let first = log().spans.len();
+    act();
+    let mut heard = log().clone();
+    drop(one);
+    heard.events.drain(..events);
+    // Their numbers stay what they are.
+    for span in &mut heard.spans[..first] {
+        span.fields = "before".into();
+    }
+    heard
+}
+
+/// A pool of two threads, one of which is held until the other is done with `act`.
+fn on_one_of_two_threads(act: impl FnOnce() + Send) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = pool.expect("there are threads");
+    let done = Arc::new(AtomicBool::new(false));
+    let (held, holds) = std::sync::mpsc::channel();
+    let until = Arc::clone(&done);
+    pool.spawn(move || {
+        held.send(()).expect("somebody waits");
+        while !until.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    holds.recv().expect("it is held");
+    pool.install(act);
+    done.store(true, Ordering::Relaxed);
 }
 
 #[test]
 fn phases_processors_and_flushes_are_spans_of_tracing() {
-    let spans = Arc::new(Mutex::new(Vec::new()));
     let mut schedule = Schedule::new();
     schedule.set_execution(Execution::Alone);
     schedule
@@ -43,23 +191,109 @@ fn phases_processors_and_flushes_are_spans_of_tracing() {
         .add(exclusive_processor("two", |_: &mut World| {}));
     let mut world = World::new();
     schedule.solve(&mut world).expect("it is right");
-    tracing::subscriber::with_default(Spans(Arc::clone(&spans)), || {
+    let log = hear(|| {
         let report = schedule.run_phase(&mut world, Phase::PrePhysics);
         report.expect("it runs");
     });
-    let spans = spans.lock().expect("nobody panicked");
-    let of = |kind: &str| spans.iter().filter(|span| span.starts_with(kind)).count();
+    let phase = log.span("phase", "name=\"PrePhysics\"");
+    for name in ["name=\"one\"", "name=\"two\""] {
+        let of = log.parent(log.span("processor", name)).expect("a phase");
+        assert!(std::ptr::eq(of, phase), "{of:?}");
+    }
+    let flushes: Vec<_> = log.spans("flush", "");
+    let flushes = flushes.iter().filter(|span| span.fields != "before");
     assert_eq!(
-        (
-            of("phase \"PrePhysics\""),
-            of("processor \"one\""),
-            of("processor \"two\"")
-        ),
-        (1, 1, 1)
-    );
-    assert_eq!(
-        of("flush"),
+        flushes.count(),
         3,
-        "at the begin, before `two`, at the end of the phase: {spans:?}"
+        "at the begin, before `two`, at the end of the phase: {log:?}"
     );
+}
+
+#[test]
+fn a_processor_that_runs_within_another_is_in_its_phase() {
+    let ran = Arc::new(AtomicBool::new(false));
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    for own in ["a", "b"] {
+        // Whoever comes first waits, as for a loop, until the other has run.
+        let ran = Arc::clone(&ran);
+        schedule.add(processor(own, move || {
+            tracing::info!(own, "begins");
+            let late = Instant::now() + Duration::from_secs(20);
+            while !ran.load(Ordering::Relaxed) && Instant::now() < late {
+                if rayon::yield_now() == Some(rayon::Yield::Idle) {
+                    break;
+                }
+            }
+            ran.store(true, Ordering::Relaxed);
+            tracing::info!(own, "ends");
+        }));
+    }
+    let mut world = World::new();
+    let log = hear(|| on_one_of_two_threads(|| _ = schedule.run(&mut world).expect("it runs")));
+    let phase = log.span("phase", "name=\"PrePhysics\"");
+    for name in ["name=\"a\"", "name=\"b\""] {
+        let of = log.parent(log.span("processor", name)).expect("a phase");
+        assert!(std::ptr::eq(of, phase), "{name} is in {of:?}");
+    }
+    // One ran within the other, else this shows nothing.
+    let own = |event: &Heard| event.fields.contains("own=\"a\"");
+    let order: Vec<bool> = log.events.iter().map(own).collect();
+    assert!(matches!(order[..], [a, b, c, d] if a == d && b == c && a != b));
+    for event in &log.events {
+        let name = if own(event) { "\"a\"" } else { "\"b\"" };
+        let of = log.parent(event).expect("a processor");
+        assert!(of.is("processor", name), "{event:?} is in {of:?}");
+    }
+}
+
+#[test]
+fn what_a_parallel_loop_tells_is_its_processors() {
+    let mut world = World::new();
+    let _ = world
+        .create_batch((0..50_000_u32).map(|n| (n,)))
+        .expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(processor("loops", |mut rows: QueryRun<'_, &u32>| {
+        let came: Mutex<HashSet<ThreadId>> = Mutex::default();
+        let late = Instant::now() + Duration::from_secs(20);
+        rows.par_for_each(|&n| {
+            let new = || {
+                came.lock()
+                    .map(|mut came| (came.insert(own_id()), came.len()))
+            };
+            let wait = n.is_multiple_of(1_000);
+            if wait {
+                tracing::info!(thread = ?own_id(), "a thousand");
+                // Until another thread takes part.
+                while new().is_ok_and(|(_, threads)| threads < 2) && Instant::now() < late {
+                    std::thread::yield_now();
+                }
+            }
+        });
+    }));
+    let run = |schedule: &mut Schedule, world: &mut World| {
+        let log = hear(|| _ = schedule.run(world).expect("it runs"));
+        let mut threads = HashSet::new();
+        assert_eq!(log.events.len(), 50);
+        for event in &log.events {
+            let of = log.parent(event);
+            let of = of.unwrap_or_else(|| panic!("{event:?} is in nothing"));
+            assert!(of.is("processor", "name=\"loops\""), "{of:?}");
+            threads.insert(event.fields.clone());
+        }
+        threads.len()
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    let pool = pool.expect("there are threads");
+    assert!(pool.install(|| run(&mut schedule, &mut world)) > 1);
+    if rayon::current_num_threads() > 1 {
+        assert!(run(&mut schedule, &mut world) > 1, "from outside");
+    }
+    assert!(ENTERED.with_borrow(Vec::is_empty));
+    pool.broadcast(|_| assert!(ENTERED.with_borrow(Vec::is_empty)));
+}
+
+fn own_id() -> ThreadId {
+    std::thread::current().id()
 }

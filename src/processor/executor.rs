@@ -15,7 +15,8 @@
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use std::time::Instant;
+
+use tracing::Span;
 
 use crate::command::Stripes;
 use crate::processor::member::{Member, Mode};
@@ -25,6 +26,7 @@ use crate::processor::watch::Watch;
 use crate::processor::{Turn, span};
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::caller::Caller;
 use crate::sync::graph::Doorbell;
 use crate::sync::helpers::{Call, with_helpers};
 use crate::world::World;
@@ -80,8 +82,12 @@ pub(super) struct Scene<'r> {
     pub(super) plan: u32,
     pub(super) stripes: Option<Arc<Stripes>>,
     pub(super) measured: bool,
-    /// It is measured, or somebody listens to spans.
+    /// Somebody listens to spans.
+    pub(super) heard: bool,
+    /// One of both.
     pub(super) observed: bool,
+    /// The phase's span, if it is heard.
+    pub(super) phase: Option<&'r Span>,
     /// A processor has failed: no other begins.
     pub(super) failed: AtomicU32,
     /// Processors whose conditions did not hold.
@@ -145,8 +151,9 @@ impl Scene<'_> {
         };
         let others = rayon::current_num_threads() - 1;
         let mut wanted = others.min(self.segment.bag.len().saturating_sub(1));
+        let caller = Caller::in_span(self.phase);
         with_helpers(
-            |call, _| crew.help(call),
+            |call, _| caller.help(|| crew.help(call)),
             |call| {
                 call.ask(core::mem::take(&mut wanted));
                 crew.help_here(call)
@@ -204,25 +211,32 @@ impl Scene<'_> {
     /// As for [`run`](Self::run).
     #[cold]
     unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) -> bool {
-        let (mut began, mut passed_by) = (None, false);
-        let runner = &mut member.runner;
+        let (mut begun, mut passed_by) = (None, false);
+        let Member {
+            runner,
+            name,
+            timing,
+            ..
+        } = &mut *member;
         let failure = caught(|| {
-            span::processor(&member.name, || {
+            span::processor(self.heard, self.phase, name, || {
                 if self.measured {
                     let seen = runner.count(self.world);
-                    began = Some((Instant::now(), seen));
+                    begun = Some((timing.begin(), seen));
                 }
                 // SAFETY: the caller's.
                 passed_by = !unsafe { runner.run(self.world, turn) }?;
                 Ok(())
             })
         });
-        match began {
+        // Whatever has become of it, its thread is not about it any more.
+        let ended = begun.map(|(measured, seen)| (measured.began, measured.end(), seen));
+        match ended {
             // It has not run, and has no place in a trace.
             _ if passed_by || matches!(failure, Some(Failure::Refused(Refusal::Query(_)))) => {
-                member.timing.began = None;
+                timing.began = None;
             }
-            Some((began, seen)) => member.timing.note(began, seen),
+            Some((began, took, seen)) => timing.note(began, took, seen),
             None => {}
         }
         if passed_by {

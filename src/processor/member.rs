@@ -1,12 +1,14 @@
 //! `Member`: a processor at work, as the executor sees it.
 
 use core::fmt;
+use core::ptr;
 use core::time::Duration;
 use std::time::Instant;
 
 use crate::fragment::Lone;
 use crate::processor::Seen;
 use crate::processor::runner::{Failure, Runner};
+use crate::sync::caller::{Measured, Took};
 
 /// A processor at work. One thread has it at a time.
 pub(super) struct Member {
@@ -33,16 +35,24 @@ pub(super) enum Mode {
 
 /// How long a processor has taken, and what it has seen, as far as that was
 /// [measured](crate::processor::Schedule::set_measured).
+///
+/// The times are those of the thread that it ran on, by the wall clock: what a processor's parallel loop does on *other*
+/// threads is not counted, but the wait for them is. Waiting, a thread of the pool does what else there is in it: another
+/// processor, a piece of another one's loop, another simulation of an app. What of that the library has begun is none of the
+/// processor's own time: [`within`](Self::within) has it. So does that of processors of a schedule which one runs itself,
+/// where those are measured, too. (What others have given to the pool is not known, and counts as its own.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// How often it ran, to its end or until it panicked; not when it was passed by, or refused a resource.
     pub runs: u64,
-    /// How long the last run took.
+    /// How long the last run took: its own time, without what others did within it.
     pub last: Duration,
-    /// How long all took.
+    /// How long all took, so.
     pub total: Duration,
-    /// How long the longest took.
+    /// How long the longest took, so.
     pub longest: Duration,
+    /// How long others had its thread within its runs, in all: `total + within` is from their beginnings to their ends.
+    pub within: Duration,
     /// What its queries saw in the last run: those that it walks,
     /// [`QueryRun`](crate::query::QueryRun). Entities that it [looks
     /// up](crate::query::QueryLookup), or that got [signals](crate::signal::Signalled), are not
@@ -51,24 +61,34 @@ pub struct Timing {
     pub seen: Seen,
     /// When the last run began.
     pub(super) began: Option<Instant>,
+    /// From there to its end, with what others did.
+    pub(super) took: Duration,
     /// The [thread](calling_thread) that it ran on.
     pub(super) thread: u32,
 }
 
 impl Timing {
+    /// A run begins on this thread.
+    pub(super) fn begin(&self) -> Measured {
+        // Its processor is one thread's at a time.
+        Measured::begin(ptr::from_ref(self).addr())
+    }
+
     /// A run has ended.
-    pub(super) fn note(&mut self, began: Instant, seen: Seen) {
-        self.last = began.elapsed();
+    pub(super) fn note(&mut self, began: Instant, took: Took, seen: Seen) {
+        self.last = took.all.saturating_sub(took.within);
         self.runs += 1;
         self.total += self.last;
         self.longest = self.longest.max(self.last);
+        self.within += took.within;
         self.seen = seen;
         self.began = Some(began);
+        self.took = took.all;
         self.thread = calling_thread();
     }
 }
 
-/// One line; those of several stand one below the other, as a table.
+/// One line; those of several stand one below the other, as a table. What others did within is said if there was something.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -94,7 +114,11 @@ impl fmt::Display for Timing {
             micros(self.longest),
             self.seen.entities,
             self.seen.chunks
-        )
+        )?;
+        if self.within > Duration::ZERO {
+            write!(f, "; others within: {:.1} us", micros(self.within))?;
+        }
+        Ok(())
     }
 }
 

@@ -191,8 +191,11 @@ impl Schedule {
         if segments.is_empty() {
             return Ok(());
         }
-        span::phase(phase.name(), || {
-            self.run_segments(world, phase, phase, progress, watch)
+        span::phase(phase.name(), |span| {
+            progress.phase = span;
+            let outcome = self.run_segments(world, phase, phase, progress, watch);
+            progress.phase = None;
+            outcome
         })
     }
 
@@ -264,6 +267,7 @@ impl Schedule {
         }
         // A look at the clock takes longer than some processors.
         let began = tried.then(Instant::now);
+        let heard = span::is_heard();
         let scene = Scene {
             segment,
             crew: &self.crew,
@@ -272,7 +276,9 @@ impl Schedule {
             plan: plan.names.number(),
             stripes,
             measured: self.measured,
-            observed: self.measured || span::is_heard(),
+            heard,
+            observed: self.measured || heard,
+            phase: progress.phase.as_ref(),
             failed: AtomicU32::new(0),
             passed_by: AtomicU32::new(0),
         };
@@ -348,6 +354,7 @@ impl Schedule {
         segment.versions = 0..0;
         let (mut panicked, mut failed, mut ran) = (None, false, None);
         let before = world.ranks.alone();
+        let heard = span::is_heard();
         for processor in segment.processors() {
             let cell = &mut self.crew[processor];
             let member = cell.get_mut();
@@ -360,11 +367,15 @@ impl Schedule {
             let runner = &mut member.runner;
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
-            span::processor(&member.name, || {
-                let began = self.measured.then(Instant::now);
+            span::processor(heard, progress.phase.as_ref(), &member.name, || {
+                let measured = self.measured.then(|| timing.begin());
                 crate::panics::note(&mut panicked, || outcome = runner.run_alone(world));
-                if let (Some(began), Ok(true) | Err(_)) = (began, &outcome) {
-                    timing.note(began, super::Seen::default());
+                if let Some(measured) = measured {
+                    let began = measured.began;
+                    let took = measured.end();
+                    if !matches!(outcome, Ok(false)) {
+                        timing.note(began, took, super::Seen::default());
+                    }
                 }
             });
             match outcome {
@@ -524,7 +535,7 @@ fn collect_signals(world: &mut World) {
 /// Flushes, in a span of its own, and with a place in the trace, if that can do anything or anybody listens.
 #[inline]
 fn flush(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) {
-    if span::is_heard() || !world.is_flushed() {
+    if span::is_flush_heard() || !world.is_flushed() {
         flush_now(world, progress, trace);
     }
 }

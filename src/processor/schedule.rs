@@ -30,7 +30,8 @@ use crate::world::{Seat, World};
 ///
 /// *Seeing it:* each phase that has processors, each run of a processor and each flush is a span of
 /// `tracing`, at the level of debugging; [timings](Self::set_measured), a
-/// [trace](Self::start_trace) for Perfetto.
+/// [trace](Self::start_trace) for Perfetto. A processor's span is in its phase's, and what is told from within its parallel
+/// loops is in the processor's, on whatever thread that is.
 ///
 /// *Locks:* a processor that waits for its own parallel loop may run other processors meanwhile, as any code on rayon
 /// does. One that holds a lock then, which another one takes too, may wait for itself for ever.
@@ -314,7 +315,8 @@ impl Schedule {
     }
 
     /// Whether it is measured how long each processor takes, and what its queries see. That takes some hundred
-    /// nanoseconds a processor and a walk over the chunks that match.
+    /// nanoseconds a processor and a walk over the chunks that match. What counts as a processor's own time:
+    /// [`Timing`].
     pub fn set_measured(&mut self, measured: bool) -> &mut Self {
         self.measured = measured;
         self.measured_before = None;

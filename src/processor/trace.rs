@@ -90,7 +90,7 @@ impl Trace {
                         timing.thread
                     },
                     start: began.saturating_duration_since(self.began),
-                    took: timing.last,
+                    took: timing.took,
                 });
             }
         }

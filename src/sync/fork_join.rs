@@ -6,6 +6,9 @@
 //! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for. It does
 //! all that the others have no time for, and waits for those alone who have begun (see [`helpers`](super::helpers)).
 //!
+//! Who helps is in the caller's span meanwhile, and the time is none of what the thread was at before: see
+//! [`caller`](super::caller).
+//!
 //! Invariant: [`Shares`], or a [`Bag`], give each number to one worker, once; that worker alone touches the
 //! [slot](super::slots) of this number, until all have joined.
 
@@ -14,6 +17,7 @@ use std::error::Error;
 use std::panic::catch_unwind;
 use std::sync::OnceLock;
 
+use super::caller::Caller;
 use super::graph::Bag;
 use super::helpers::with_helpers;
 use super::shares::{Piece, Shares};
@@ -73,13 +77,17 @@ fn make_global() -> Result<usize, String> {
 ///
 /// A panic comes back when all have ended.
 pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
+    let caller = Caller::here();
     if rayon::current_thread_index().is_some() {
-        let own = |number| work(rayon::current_thread_index().unwrap_or(number) % workers);
+        let own = |number| {
+            let own = rayon::current_thread_index().unwrap_or(number) % workers;
+            caller.help(|| work(own));
+        };
         return join(0..workers, &own);
     }
     let mut begun = false;
     with_helpers(
-        |_, number| work(number),
+        |_, number| caller.help(|| work(number)),
         |call| {
             let first = !core::mem::replace(&mut begun, true);
             if first {
@@ -142,8 +150,9 @@ pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T)
         number.map(|number| unsafe { slots.run(number as usize, &run) })
     };
     let (mut own, mut panicked) = (Some(own), None);
+    let caller = Caller::here();
     with_helpers(
-        |_, _| while next().is_some() {},
+        |_, _| caller.help(|| while next().is_some() {}),
         |call| {
             let mut more = true;
             match own.take() {

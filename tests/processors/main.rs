@@ -21,4 +21,5 @@ mod paused;
 mod runs;
 mod sequence;
 mod ticks;
+mod timed;
 mod watched;

@@ -77,6 +77,35 @@
 //! * `trace`: traces of object lifetimes, read and replayed on any entity allocator.
 //! * `cli`: the program.
 //!
+//! # What it tells
+//! Through [`tracing`], to who listens. Targets, names and fields stay what they are here, wherever the code is that tells;
+//! messages are constant, and for people. What a cause is known of is in `error`.
+//!
+//! | target | level | kind | name | fields | what it says |
+//! |---|---|---|---|---|---|
+//! | `megachunk::schedule` | debug | span | `phase` | `name` | a phase that has processors |
+//! | `megachunk::schedule` | debug | span | `processor` | `name` | a processor's run, in its phase, or its conditions |
+//! | `megachunk::schedule` | warn | event | `simulation_replaced` | `name` | an app drops a simulation for another of this name |
+//! | `megachunk::schedule` | warn | event | `no_threads` | `error` | the system has no threads for parallel work |
+//! | `megachunk::flush` | debug | span | `flush` | | a flush of a schedule |
+//! | `megachunk::flush` | warn | event | `commands_refused` | `of`, `refused`, `dead`, `error`, `entity`, `recorded` | how many a flush has refused, and the first of them |
+//! | `megachunk::flush` | warn | event | `flush_too_deep` | `deepest` | a closure flushes in so many flushes that it is left to them |
+//! | `megachunk::flush` | debug | event | `flush_unfinished` | `rounds`, `recorders` | commands are left to the next flush |
+//! | `megachunk::flush` | error | event | `world_replaced` | | a closure put another world in the place of its own |
+//! | `megachunk::flush` | debug | event | `commands_lost` | `entities`, `commands` | a world has ended with commands that were not flushed |
+//! | `megachunk::signal` | warn | event | `signals_heap_up` | `signal`, `waiting` | a reader does not get its signals |
+//! | `megachunk::signal` | warn | event | `signals_unheard` | `signals`, `count` | delayed signals of a file that nobody has asked for |
+//! | `megachunk::observer` | error | event | `observer_waits` | `name`, `error` | an observer in a schedule cannot be started yet |
+//! | `megachunk::world` | error | event | `drop_panicked` | `dropped`, `error` | the `drop` of a user's value panicked where nobody can be told |
+//! | `megachunk::fragment` | warn | event | `tuple_named` | `fragment` | a tuple where a fragment is named |
+//! | `megachunk::fragment` | warn | event | `reference_named` | `fragment` | a reference where a fragment is named |
+//! | `megachunk::template` | error | event | `trait_panicked` | `template`, `class`, `place` | a trait panicked; the panic goes on |
+//! | `megachunk::memory` | warn | event | `addresses_refused` | `error` | no address space for all chunks at once |
+//! | `megachunk::memory` | debug | event | `no_huge_pages` | `whose`, `error` | the system has no huge pages for something |
+//! | `megachunk::file` | debug | event | `name_unsure` | `path`, `error` | a file is whole; whether its name is on the disk is not known |
+//!
+//! While nobody listens, a span or event is a relaxed load.
+//!
 //! # Where the arguments are
 //! In `papers/`. `entity-index.md`, `mega-chunk.md`, `archetype-storage.md`,
 //! `structural-changes.md`, `signals.md` and `processors.md` tell each protocol's state, orderings,

@@ -108,8 +108,11 @@ fn tell_of_end(panicked: Panicked, dropped: &str) {
     forget(panicked);
     tell(|| {
         tracing::error!(
-            panic = text.as_deref().unwrap_or("no text"),
-            "the drop of {dropped} panicked; the panic ends here"
+            name: "drop_panicked",
+            target: "megachunk::world",
+            dropped,
+            error = text.as_deref().unwrap_or("no text"),
+            "a drop panicked; the panic ends here"
         );
     });
 }

@@ -58,9 +58,15 @@ pub(crate) fn replace(
     written.and_then(|()| partial.rename(&target))?;
     if let Err(error) = sync_folder(&target) {
         let path = target.display();
-        tell(
-            || tracing::debug!(%path, %error, "whether the file's name is on the disk is not known"),
-        );
+        tell(|| {
+            tracing::debug!(
+                name: "name_unsure",
+                target: "megachunk::file",
+                %path,
+                %error,
+                "whether the file's name is on the disk is not known"
+            );
+        });
     }
     remove_abandoned(&target);
     Ok(())

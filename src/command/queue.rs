@@ -162,6 +162,8 @@ fn tell_of_lost(lane: &Lane) {
     let (entities, commands) = lane.pending();
     tell(|| {
         tracing::debug!(
+            name: "commands_lost",
+            target: "megachunk::flush",
             entities,
             commands,
             "a world has ended, and what was recorded for it is gone"

@@ -423,6 +423,8 @@ pub(crate) fn tell_of_type<T>() {
     if fragment.starts_with('(') && fragment != "()" {
         tell(|| {
             tracing::warn!(
+                name: "tuple_named",
+                target: "megachunk::fragment",
                 fragment,
                 "a tuple where a fragment is named is one fragment of its own type; two bundles are joined by `Bundle::and`, \
                  several filters are a tuple: `(With<A>, With<B>)`"
@@ -432,6 +434,8 @@ pub(crate) fn tell_of_type<T>() {
     if fragment.starts_with('&') && fragment != "&str" {
         tell(|| {
             tracing::warn!(
+                name: "reference_named",
+                target: "megachunk::fragment",
                 fragment,
                 "a reference where a fragment is named is one fragment of its own type; the type itself is named without `&`"
             );

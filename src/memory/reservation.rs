@@ -153,7 +153,13 @@ impl Reservation {
         if let Err(error) = &advised
             && error.kind() != io::ErrorKind::Unsupported
         {
-            tracing::debug!(%error, "no huge pages for {whose}");
+            tracing::debug!(
+                name: "no_huge_pages",
+                target: "megachunk::memory",
+                whose,
+                %error,
+                "no huge pages"
+            );
         }
         advised.is_ok()
     }

@@ -196,9 +196,17 @@ impl<F> Observing<F> {
     }
 
     /// Says once why it is not started.
-    fn tell(&mut self, why: &dyn fmt::Display) {
+    fn tell(&mut self, error: &dyn fmt::Display) {
         if !core::mem::replace(&mut self.told, true) {
-            tell(|| tracing::error!(name = &*self.name, %why, "an observer is not started yet"));
+            tell(|| {
+                tracing::error!(
+                    name: "observer_waits",
+                    target: "megachunk::observer",
+                    name = &*self.name,
+                    %error,
+                    "an observer is not started yet"
+                );
+            });
         }
     }
 }

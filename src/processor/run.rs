@@ -548,7 +548,7 @@ fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trac
         // What closures and observers have sent comes before what processors send that run later;
         // and nobody knows these by their places.
         collect_signals(world);
-        flushed.tell_of_refused(" that processors, or what runs beside them, had recorded");
+        flushed.tell_of_refused("processors, or what runs beside them");
         progress.note_flush(flushed);
     });
     if let (Some(trace), Some(began)) = (trace, began) {

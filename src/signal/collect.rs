@@ -139,6 +139,8 @@ fn tell_of_heap(post: &Post, number: u32, waiting: usize) {
     let signal = post.kinds.get(number).map_or("", |kind| kind.name());
     tell(|| {
         tracing::warn!(
+            name: "signals_heap_up",
+            target: "megachunk::signal",
             signal,
             waiting,
             "signals heap up for a reader that has not got them: let it run, discard them, unsubscribe or drop it"
@@ -159,6 +161,8 @@ fn tell_of_unheard(world: &World, unheard: &Unheard) {
     };
     tell(|| {
         tracing::warn!(
+            name: "signals_unheard",
+            target: "megachunk::signal",
             signals = listed(unheard.signals.iter().map(name), ", "),
             count = unheard.count,
             "delayed signals that came out of a file, or from another world, have ended unheard, because nobody had asked \

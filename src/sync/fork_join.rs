@@ -51,9 +51,15 @@ fn first_asked(global: &OnceLock<usize>) -> usize {
         none = made.as_ref().err().cloned();
         made.unwrap_or(1)
     });
-    if let Some(why) = none {
-        const WHAT: &str = "no threads for parallel work: who asks for it does it alone";
-        tell(|| tracing::warn!(why, "{WHAT}"));
+    if let Some(error) = none {
+        tell(|| {
+            tracing::warn!(
+                name: "no_threads",
+                target: "megachunk::schedule",
+                error,
+                "no threads for parallel work: who asks for it does it alone"
+            );
+        });
     }
     threads
 }

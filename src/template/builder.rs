@@ -215,6 +215,8 @@ impl TemplateBuilder {
         tell(|| {
             let place = member.place_of(None).map(|place| place.to_string());
             tracing::error!(
+                name: "trait_panicked",
+                target: "megachunk::template",
                 template = &*self.id,
                 class = &*member.class,
                 place,

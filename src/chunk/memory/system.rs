@@ -28,7 +28,12 @@ impl SystemMemory {
         match ReservedMemory::new(huge_pages, populate) {
             Ok(memory) => Self::Reserved(memory),
             Err(error) => {
-                tracing::warn!(%error, "16 GiB of address space refused: each mega-chunk gets a mapping of its own");
+                tracing::warn!(
+                    name: "addresses_refused",
+                    target: "megachunk::memory",
+                    %error,
+                    "16 GiB of address space refused: each mega-chunk gets a mapping of its own"
+                );
                 Self::Mapped(MappedMemory::new(huge_pages, populate))
             }
         }

@@ -271,7 +271,7 @@ impl World {
         };
         flush.run(self);
         if flush.panicked.is_some() {
-            let of_whom = "; users' code panicked in it, and its report is lost";
+            let of_whom = "a flush whose report is lost: users' code panicked in it";
             flush.report.tell_of_refused(of_whom);
         }
         resume(flush.panicked);

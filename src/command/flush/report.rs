@@ -90,6 +90,8 @@ impl FlushReport {
     pub(super) fn too_deep() -> Self {
         tell(|| {
             tracing::warn!(
+                name: "flush_too_deep",
+                target: "megachunk::flush",
                 deepest = DEEPEST,
                 "a closure flushes in so many flushes, one in the other: this one is left to those round it, which begin no \
                  other round"
@@ -148,12 +150,15 @@ impl FlushReport {
         let Refused { entity, error, by } = &self.refused[0];
         tell(|| {
             tracing::warn!(
+                name: "commands_refused",
+                target: "megachunk::flush",
+                of = of_whom,
                 refused = self.refused.len(),
                 dead = self.dead,
-                first = %error,
+                %error,
                 %entity,
                 recorded = %by,
-                "a flush has refused commands{of_whom}"
+                "a flush has refused commands, of which this is the first"
             );
         });
     }

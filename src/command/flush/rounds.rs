@@ -58,6 +58,8 @@ impl Flush<'_> {
                 note(&mut self.panicked, || queue.take_back());
                 tell(|| {
                     tracing::error!(
+                        name: "world_replaced",
+                        target: "megachunk::flush",
                         "a closure put another world in the place of its own: what was to come after it is dropped"
                     );
                 });
@@ -112,6 +114,8 @@ impl Flush<'_> {
         if rounds > 1 {
             tell(|| {
                 tracing::debug!(
+                    name: "flush_unfinished",
+                    target: "megachunk::flush",
                     rounds,
                     recorders = left,
                     "a flush leaves commands to the next one: what it runs, or other threads, record new ones in each \

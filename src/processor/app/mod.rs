@@ -63,6 +63,8 @@ impl App {
             let name = &self.simulations[at].0;
             tell(|| {
                 tracing::warn!(
+                    name: "simulation_replaced",
+                    target: "megachunk::schedule",
                     name,
                     "an app has a simulation of this name already: it is dropped, and its world with it"
                 );

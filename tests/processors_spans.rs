@@ -352,6 +352,96 @@ fn own_id() -> ThreadId {
     std::thread::current().id()
 }
 
+#[test]
+fn what_makes_a_run_long_is_heard() {
+    struct Tree;
+    let mut world = World::new();
+    world.resources_mut().insert(Time {
+        tick: 41,
+        ..Time::default()
+    });
+    let hit = world.signal::<()>("hit").expect("it is the first");
+    let stone = world.create((1_u8,)).expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(observing_processor::<Tree, ()>(
+        "grow",
+        Observed::COME,
+        |_, _| {},
+    ));
+    world
+        .observe::<Tree, ()>(Observed::COME, |_, _| tracing::info!("grows"))
+        .expect("it is a fragment");
+    schedule.add(processor("plant", |mut commands: Commands<'_>| {
+        for _ in 0..20 {
+            commands.create((Tree,)).expect("there is room");
+        }
+    }));
+    schedule.add(processor("hear", |_: Signalled<'_, &u8>| {}).hears::<()>("hit"));
+    schedule.solve(&mut world).expect("it is right");
+    world.signals().send(hit, stone, ());
+    let log = hear(|| {
+        for _ in 0..2 {
+            schedule.run(&mut world).expect("it runs");
+        }
+    });
+    let runs = log.spans("run", "tick=41");
+    assert_eq!(runs.len(), 2);
+    for phase in log.spans("phase", "name=") {
+        let run = log.parent(phase).expect("a run");
+        assert!(run.is("run", ""), "{run:?}");
+    }
+    log.span("collect", "signals=1");
+    // Twice, and once for a composition that has come.
+    let solved = log.span("solve", "anew=false archetypes=1");
+    assert!(log.parent(solved).is_some_and(|run| run.is("run", "")));
+    let flushes = log.spans("flush", "created=20 destroyed=0 refused=0");
+    assert_eq!(flushes.len(), 2, "{log:?}");
+    for name in ["name=\"grow\"", "processors_spans.rs:"] {
+        let calls = log.spans("observer", name);
+        assert_eq!(calls.len(), 2, "{log:?}");
+        for call in calls {
+            assert!(call.fields.contains("entities=20"), "{call:?}");
+            assert!(log.parent(call).is_some_and(|flush| flush.is("flush", "")));
+        }
+    }
+    let mut events = log.events.iter();
+    let new = events.find(|event| event.is("composition_added", "Tree"));
+    let within = new.and_then(|event| log.parent(event));
+    assert!(within.is_some_and(|flush| flush.is("flush", "")), "{log:?}");
+    let grows = events.find(|event| event.fields.contains("grows"));
+    let within = grows.and_then(|event| log.parent(event));
+    assert!(within.is_some_and(|call| call.is("observer", "spans.rs:")));
+}
+
+#[test]
+fn a_trial_of_another_execution_is_told() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    for name in ["one", "two"] {
+        schedule.add(processor(name, || {
+            std::thread::sleep(Duration::from_millis(1))
+        }));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = pool.expect("there are threads");
+    let mut log = Log::default();
+    for _ in 0..20 {
+        log = hear(|| pool.install(|| _ = schedule.run(&mut world).expect("it runs")));
+        if !log.events.is_empty() {
+            break;
+        }
+    }
+    let [trial] = &log.events[..] else {
+        panic!("{log:?}");
+    };
+    assert!(
+        trial.is("execution_tried", "beside=true first=\"one\""),
+        "{trial:?}"
+    );
+    let phase = log.parent(trial).expect("a phase");
+    assert!(phase.is("phase", "name=\"PrePhysics\""), "{phase:?}");
+}
+
 /// What the library's source says of its spans and events, without their fields.
 fn said(folder: &std::path::Path, rows: &mut Vec<(String, String, String, String)>) {
     for entry in std::fs::read_dir(folder).expect("it is there") {

@@ -61,7 +61,7 @@ impl World {
             // SAFETY: all rows of chunks, which hold values, each once, in the order of archetypes; spans are parts of them.
             let mut batch = unsafe { ObservedBatch::new(world, &spans, Observed::CREATE) };
             shown = batch.len();
-            note(&mut panicked, || (observer.run)(&mut batch, &mut commands));
+            note(&mut panicked, || observer.call(&mut batch, &mut commands));
         });
         resume(panicked);
         shown

@@ -14,6 +14,7 @@ use crate::fragment::{
 use crate::observer::{Observed, ObservedBatch};
 use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
 use crate::query::{CompositionFilter, QueryError, Requirements, Span, masked};
+use crate::span;
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
 use crate::world::{World, new_identity};
 
@@ -92,6 +93,27 @@ impl Observer {
     fn is_dead(&self) -> bool {
         let life = self.life.as_ref();
         life.is_some_and(|life| life.strong_count() == 0)
+    }
+
+    /// Calls it, in a span of its own, if anybody listens.
+    #[inline]
+    pub(super) fn call(&mut self, batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>) {
+        if span::is_observer_heard() {
+            return self.call_heard(batch, commands);
+        }
+        (self.run)(batch, commands);
+    }
+
+    #[cold]
+    fn call_heard(&mut self, batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>) {
+        let Self {
+            run, processor, at, ..
+        } = self;
+        let name = || match processor {
+            Some(processor) => processor.to_string(),
+            None => at.to_string(),
+        };
+        span::observer(name, batch.len(), || run(batch, commands));
     }
 
     fn sees(&self, archetype: &Archetype) -> bool {
@@ -234,7 +256,7 @@ impl Watcher for Observers {
             let mut commands = recorders.open();
             // SAFETY: the world tells of rows that hold values, each once, in order; spans are parts of them.
             let mut batch = unsafe { ObservedBatch::new(world, &spans, change) };
-            note(&mut panicked, || (observer.run)(&mut batch, &mut commands));
+            note(&mut panicked, || observer.call(&mut batch, &mut commands));
         }
         if some_dead {
             self.forget_dead(world);

@@ -19,11 +19,12 @@ use std::sync::Arc;
 use tracing::Span;
 
 use crate::command::Stripes;
+use crate::processor::Turn;
 use crate::processor::member::{Member, Mode};
 use crate::processor::runner::{Failure, Refusal};
 use crate::processor::segment::{JOINT, Segment};
 use crate::processor::watch::Watch;
-use crate::processor::{Turn, span};
+use crate::span;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::caller::Caller;

@@ -41,6 +41,9 @@ pub(super) enum Mode {
 /// processor, a piece of another one's loop, another simulation of an app. What of that the library has begun is none of the
 /// processor's own time: [`within`](Self::within) has it. So does that of processors of a schedule which one runs itself,
 /// where those are measured, too. (What others have given to the pool is not known, and counts as its own.)
+///
+/// For an [observer](crate::processor::observing_processor), which has no turn, a run is a call of it, whoever changes the
+/// world then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// How often it ran, to its end or until it panicked; not when it was passed by, or refused a resource.
@@ -57,7 +60,8 @@ pub struct Timing {
     /// [`QueryRun`](crate::query::QueryRun). Entities that it [looks
     /// up](crate::query::QueryLookup), or that got [signals](crate::signal::Signalled), are not
     /// counted: which, is known when it has run. (Chunks that the processor itself
-    /// [filters](crate::query::QueryRun::filter_chunks) count as seen.)
+    /// [filters](crate::query::QueryRun::filter_chunks) count as seen.) Of an observer, the entities of the last batch, in
+    /// so many ranges.
     pub seen: Seen,
     /// When the last run began.
     pub(super) began: Option<Instant>,
@@ -70,8 +74,12 @@ pub struct Timing {
 impl Timing {
     /// A run begins on this thread.
     pub(super) fn begin(&self) -> Measured {
-        // Its processor is one thread's at a time.
-        Measured::begin(ptr::from_ref(self).addr())
+        Self::measure(self)
+    }
+
+    /// Work of something that is one thread's at a time begins on this one.
+    pub(super) fn measure<T>(of: &T) -> Measured {
+        Measured::begin(ptr::from_ref(of).addr())
     }
 
     /// A run has ended.

@@ -14,6 +14,7 @@ use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
 use crate::panics::{note, resume, tell};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner, panic_by_name};
+use crate::processor::stopwatch::Stopwatch;
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
 use crate::query::CompositionFilter;
 use crate::sync::Mutex;
@@ -21,8 +22,9 @@ use crate::world::{Seat, World};
 
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
 /// it is switched on and off, has roles, and is taken out as other processors are. It is called when what it
-/// observes happens, not in a phase: no [report](crate::processor::ScheduleReport), timing or trace counts that as a
-/// run.
+/// observes happens, not in a phase: no [report](crate::processor::ScheduleReport) counts that as a run. What its calls take
+/// is in its schedule's [timings](crate::processor::Schedule::timings), and in a
+/// [trace](crate::processor::Schedule::start_trace), whether they are in a run of the schedule or not.
 ///
 /// With its schedule it ends: when that is dropped, the closure is called no more. The world forgets it, and drops the
 /// closure, when the schedule is stopped before; else with the first change that it would have been told of, or when
@@ -117,6 +119,7 @@ fn observing<F: CompositionFilter + 'static>(
         shows_existing: false,
         home: Arc::new(Mutex::new(Some(Box::new(run)))),
         life: Arc::new(()),
+        watch: Arc::default(),
         on: None,
         told: false,
         of: PhantomData,
@@ -138,6 +141,7 @@ struct Observing<F> {
     home: Home,
     /// Ends with it. Its schedule may go when nobody is there who could stop it: the world forgets the closure then.
     life: Arc<()>,
+    watch: Arc<Stopwatch>,
     /// The world that it observes.
     on: Option<(Weak<Seat>, ObserverId)>,
     /// That it cannot be started was said.
@@ -154,12 +158,16 @@ struct Out {
     name: Arc<str>,
     run: Option<ObserverRun>,
     home: Home,
+    watch: Arc<Stopwatch>,
 }
 
 impl Out {
     fn call(&mut self, batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>) {
         if let Some(run) = &mut self.run {
-            let ran = catch_unwind(AssertUnwindSafe(|| run(batch, commands)));
+            let run = |batch: &mut ObservedBatch<'_>| {
+                catch_unwind(AssertUnwindSafe(|| run(batch, commands)))
+            };
+            let ran = self.watch.time(batch, run);
             if let Err(payload) = ran {
                 panic_by_name(&self.name, Some(payload));
             }
@@ -241,6 +249,7 @@ impl<F: CompositionFilter> Runner for Observing<F> {
             name: Arc::clone(&self.name),
             run,
             home: Arc::clone(&self.home),
+            watch: Arc::clone(&self.watch),
         };
         let run = move |batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>| {
             out.call(batch, commands);
@@ -275,6 +284,10 @@ impl<F: CompositionFilter> Runner for Observing<F> {
 
     fn has_turns(&self) -> bool {
         false
+    }
+
+    fn stopwatch(&self) -> Option<&Stopwatch> {
+        Some(&self.watch)
     }
 
     fn count(&mut self, _: &World) -> Seen {

@@ -136,6 +136,18 @@ impl Plan {
         self.seen == (world.identity(), world.archetypes.len())
     }
 
+    /// How many archetypes have come since the last look; all of another world's.
+    pub(super) fn unseen(&self, world: &World) -> usize {
+        let (identity, seen) = self.seen;
+        let is_known = identity == world.identity();
+        world.archetypes.len()
+            - if is_known {
+                seen.min(world.archetypes.len())
+            } else {
+                0
+            }
+    }
+
     /// What was found is not settled: the next look looks again.
     pub(super) fn look_again(&mut self) {
         self.seen = (0, 0);

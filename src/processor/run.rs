@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::command::{Source, Stripes, saturated};
+use crate::panics::tell;
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -12,10 +13,12 @@ use crate::processor::plan::Plan;
 use crate::processor::report::Progress;
 use crate::processor::runner::{Failure, Refusal, panic_by_name};
 use crate::processor::segment::Segment;
+use crate::processor::trace::Kind;
 use crate::processor::watch::{Unwatched, Watch};
-use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, Trace, span};
+use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, Time, Trace};
 use crate::query::QueryError;
 use crate::signal;
+use crate::span;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::fork_join;
 use crate::world::World;
@@ -49,8 +52,29 @@ impl Schedule {
         watch: &mut impl Watch,
     ) -> Result<ScheduleReport, ScheduleError> {
         let mut progress = Progress::default();
-        let outcome = self.run_phases(world, &mut progress, watch);
+        let outcome = if self.trace.is_some() || span::is_heard() {
+            self.run_noting(world, &mut progress, watch)
+        } else {
+            self.run_phases(world, &mut progress, watch)
+        };
         self.end(outcome, progress)
+    }
+
+    /// Runs all phases once, in a span of its own, and with a place in the trace.
+    #[cold]
+    fn run_noting(
+        &mut self,
+        world: &mut World,
+        progress: &mut Progress,
+        watch: &mut impl Watch,
+    ) -> Outcome {
+        let tick = world.resources().get::<Time>().map(|time| time.tick);
+        let began = Instant::now();
+        let outcome = span::run(tick, || self.run_phases(world, progress, watch));
+        if let Some(trace) = &mut self.trace {
+            trace.note(Kind::Run, began, tick);
+        }
+        outcome
     }
 
     /// What the last run, or [phase](Self::run_phase), had done until an error ended it: who had run, and what its flushes
@@ -174,7 +198,7 @@ impl Schedule {
             world.ranks.know(&plan.names);
         }
         // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
-        collect_signals(world);
+        collect_signals(world, &mut self.trace);
         watch.flushed(world);
         Ok(())
     }
@@ -192,7 +216,7 @@ impl Schedule {
             return Ok(());
         }
         span::phase(phase.name(), |span| {
-            progress.phase = span;
+            progress.phase = span.cloned();
             let outcome = self.run_segments(world, phase, phase, progress, watch);
             progress.phase = None;
             outcome
@@ -241,7 +265,8 @@ impl Schedule {
         };
         let segment = &mut plan.segments[at];
         if segment.hears {
-            world.collect_signals();
+            // Those whose time has come wait for it, too.
+            collect_now(world, &mut self.trace);
         }
         progress.ran += segment.ran;
         progress.idle += segment.idle;
@@ -261,6 +286,10 @@ impl Schedule {
         let free = segment.wide && may && fork_join::threads() > 1;
         let tried = free && self.execution == Execution::Auto;
         let beside = free && (!tried || segment.habit.choose(&mut progress.trial));
+        if tried && segment.habit.begins_trial() {
+            let first = segment.processors().next();
+            tell_of_trial(beside, first.map(|first| &self.entries[first]));
+        }
         if beside {
             segment.bag.refill();
             segment.queue.clear();
@@ -418,7 +447,7 @@ impl Schedule {
         }
         self.finish_segment(world, at, true, progress);
         // As after a flush; what it has sent, and what a schedule has that it ran.
-        collect_signals(world);
+        collect_signals(world, &mut self.trace);
         watch.flushed(world);
         Ok(())
     }
@@ -448,13 +477,15 @@ impl Schedule {
         progress: &mut Progress,
     ) {
         self.note_segment(at);
+        if !flush_follows {
+            return;
+        }
         let began = Instant::now();
-        if flush_follows {
+        if span::is_flush_heard() || !world.is_flushed() {
+            flush_now(world, progress, &mut self.trace);
+        } else if let Some(trace) = &mut self.trace {
             // It is noted, whether there was anything or not.
-            flush(world, progress, &mut None);
-            if let Some(trace) = &mut self.trace {
-                trace.note_flush(began);
-            }
+            trace.note(Kind::Flush, began, Some(0));
         }
     }
 
@@ -524,11 +555,20 @@ fn refused(processor: &str, error: QueryError, world: &World) -> Box<ScheduleErr
     })
 }
 
-/// Collects signals, if any were sent.
+/// Collects signals, if any were sent, with a place in the trace.
 #[inline]
-fn collect_signals(world: &mut World) {
+fn collect_signals(world: &mut World, trace: &mut Option<Trace>) {
     if !signal::is_collected(world) {
-        world.collect_signals();
+        collect_now(world, trace);
+    }
+}
+
+#[inline]
+fn collect_now(world: &mut World, trace: &mut Option<Trace>) {
+    let began = trace.is_some().then(Instant::now);
+    world.collect_signals();
+    if let (Some(trace), Some(began)) = (trace, began) {
+        trace.note(Kind::Collect, began, None);
     }
 }
 
@@ -543,17 +583,36 @@ fn flush(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) 
 #[inline(never)]
 fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) {
     let began = trace.is_some().then(Instant::now);
-    span::flush(|| {
+    let flushed = span::flush(|| {
         let flushed = world.flush();
         // What closures and observers have sent comes before what processors send that run later;
         // and nobody knows these by their places.
-        collect_signals(world);
+        collect_signals(world, trace);
         flushed.tell_of_refused("processors, or what runs beside them");
-        progress.note_flush(flushed);
+        flushed
     });
     if let (Some(trace), Some(began)) = (trace, began) {
-        trace.note_flush(began);
+        trace.note(
+            Kind::Flush,
+            began,
+            Some((flushed.commands + flushed.created) as u64),
+        );
     }
+    progress.note_flush(flushed);
+}
+
+/// Says that processors run the other way than is their habit, to see which is quicker.
+#[cold]
+fn tell_of_trial(beside: bool, first: Option<&Entry>) {
+    tell(|| {
+        tracing::debug!(
+            name: "execution_tried",
+            target: "megachunk::schedule",
+            beside,
+            first = first.map(|entry| &*entry.name),
+            "processors are tried another way, which may take longer"
+        );
+    });
 }
 
 /// Sort keys for which ids are set aside where neither chunks nor the processor say that it takes more.

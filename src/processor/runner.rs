@@ -7,6 +7,7 @@ use std::panic::catch_unwind;
 use crate::exactly::Exactly;
 use crate::panics::{Panicked, forget, note, said};
 use crate::processor::param::Plea;
+use crate::processor::stopwatch::Stopwatch;
 use crate::processor::{
     Param, Processor, ProcessorError, ProcessorOutput, ScheduleError, Seen, Subscriptions, Turn,
 };
@@ -62,6 +63,11 @@ pub(super) trait Runner: Send {
     fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
         let _ = world;
         Ok(true)
+    }
+
+    /// What measures its calls, if it has no turns.
+    fn stopwatch(&self) -> Option<&Stopwatch> {
+        None
     }
 
     /// Which of its conditions did not hold when it was passed by.

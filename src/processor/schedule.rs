@@ -2,6 +2,7 @@
 
 use core::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use crate::panics::{Panicked, end_all, note, resume};
 use crate::processor::entry::{Entry, Started};
@@ -13,7 +14,10 @@ use crate::processor::plan::Plan;
 use crate::processor::run::Outcome;
 use crate::processor::runner::{by_name, panic_by_name};
 use crate::processor::solver::{GroupOrder, nearest};
+use crate::processor::stopwatch::{Stopwatch, Wanted};
+use crate::processor::trace::Kind;
 use crate::processor::{Execution, ProcessorBuilder, Roles, ScheduleError, ScheduleReport, Target};
+use crate::span;
 use crate::world::{Seat, World};
 
 /// The processors of a world: in which order they run, and which at the same time.
@@ -28,8 +32,8 @@ use crate::world::{Seat, World};
 /// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and
 /// after an [exclusive](super::exclusive_processor) processor.
 ///
-/// *Seeing it:* each phase that has processors, each run of a processor and each flush is a span of
-/// `tracing`, at the level of debugging; [timings](Self::set_measured), a
+/// *Seeing it:* each run, each phase that has processors, each run of a processor, each flush, and what else may take long
+/// now and then, is a [span of `tracing`](crate#what-it-tells), at the level of debugging; [timings](Self::set_measured), a
 /// [trace](Self::start_trace) for Perfetto. A processor's span is in its phase's, and what is told from within its parallel
 /// loops is in the processor's, on whatever thread that is.
 ///
@@ -109,6 +113,9 @@ impl Schedule {
     /// Adds a processor. Mistakes in its order are reported by the next run, or by [`solve`](Self::solve).
     pub fn add(&mut self, processor: ProcessorBuilder) -> &mut Self {
         let (entry, runner) = Entry::new(processor);
+        if let Some(watch) = runner.stopwatch() {
+            watch.want(self.wanted());
+        }
         self.crew.push(MemberCell::new(Member {
             name: entry.name.as_str().into(),
             runner,
@@ -320,14 +327,65 @@ impl Schedule {
     pub fn set_measured(&mut self, measured: bool) -> &mut Self {
         self.measured = measured;
         self.measured_before = None;
+        self.wind_up();
         self
     }
 
+    /// Tells observers what of their calls is wanted, who do not look each time.
+    pub(super) fn wind_up(&mut self) {
+        let wanted = self.wanted();
+        for member in &mut self.crew {
+            if let Some(watch) = member.get_mut().runner.stopwatch() {
+                watch.want(wanted);
+            }
+        }
+    }
+
+    fn wanted(&self) -> Wanted {
+        match (self.measured, self.trace.is_some()) {
+            (false, _) => Wanted::Nothing,
+            (true, false) => Wanted::Times,
+            (true, true) => Wanted::Calls,
+        }
+    }
+
     /// The processors' names, in the order in which they were added, with how long each has taken since they are
-    /// [measured](Self::set_measured); all zero before.
+    /// [measured](Self::set_measured), or that was [reset](Self::reset_timings); all zero before.
     pub fn timings(&mut self) -> impl Iterator<Item = (&str, Timing)> {
-        let crew = self.crew.iter_mut().map(|member| member.get_mut().timing);
+        let crew = self.crew.iter_mut().map(|member| {
+            let member = member.get_mut();
+            let watch = member.runner.stopwatch();
+            watch.map_or(member.timing, Stopwatch::timing)
+        });
         self.entries.iter().map(|entry| &*entry.name).zip(crew)
+    }
+
+    /// Forgets what was measured until now: [timings](Self::timings) are all zero, and begin anew, after a world was
+    /// loaded, say, or for the next second. What of it is in a [trace](Self::start_trace) stays there. O(processors).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("idle", || {})).set_measured(true);
+    /// for _ in 0..10 {
+    ///     schedule.run(&mut world)?;
+    /// }
+    /// schedule.reset_timings();
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(schedule.timings().next().map(|(_, timing)| timing.runs), Some(1));
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    pub fn reset_timings(&mut self) -> &mut Self {
+        for member in &mut self.crew {
+            let member = member.get_mut();
+            member.timing = Timing::default();
+            if let Some(watch) = member.runner.stopwatch() {
+                watch.reset();
+            }
+        }
+        self
     }
 
     /// How many processors there are.
@@ -397,6 +455,32 @@ impl Schedule {
 
     #[cold]
     fn solve_anew(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        let (anew, archetypes) = (self.plan.is_none(), self.unseen(world));
+        self.noting(anew, archetypes, |schedule| schedule.solve_now(world))
+    }
+
+    /// Solves in a span of its own, and with a place in the trace.
+    fn noting(
+        &mut self,
+        anew: bool,
+        archetypes: usize,
+        solve: impl FnOnce(&mut Self) -> Result<(), ScheduleError>,
+    ) -> Result<(), ScheduleError> {
+        let began = self.trace.is_some().then(Instant::now);
+        let solved = span::solve(anew, archetypes, || solve(self));
+        if let (Some(trace), Some(began)) = (&mut self.trace, began) {
+            trace.note(Kind::Solve, began, Some(archetypes as u64));
+        }
+        solved
+    }
+
+    /// How many of the world's archetypes have not been looked at.
+    fn unseen(&self, world: &World) -> usize {
+        let plan = self.plan.as_ref();
+        plan.map_or(world.archetypes.len(), |plan| plan.unseen(world))
+    }
+
+    fn solve_now(&mut self, world: &mut World) -> Result<(), ScheduleError> {
         self.attach(world)?;
         if self.plan.is_none() {
             self.prepare(world)?;
@@ -407,7 +491,7 @@ impl Schedule {
             self.subscribe(world)?;
             self.settle(world);
         }
-        self.look_closer(world)
+        self.look_now(world)
     }
 
     /// Whether this world is its own; `false` if it has none, or one that is gone.
@@ -622,6 +706,11 @@ impl Schedule {
 
     #[cold]
     fn look_closer(&mut self, world: &World) -> Result<(), ScheduleError> {
+        let archetypes = self.unseen(world);
+        self.noting(false, archetypes, |schedule| schedule.look_now(world))
+    }
+
+    fn look_now(&mut self, world: &World) -> Result<(), ScheduleError> {
         if !self.is_of(world)? {
             return Err(ScheduleError::OtherWorld);
         }

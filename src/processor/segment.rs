@@ -149,6 +149,11 @@ impl Habit {
         self.is_beside()
     }
 
+    /// Whether the run that was [chosen](Self::choose) now is the first of a trial.
+    pub(super) fn begins_trial(&self) -> bool {
+        self.trial.is_some() && self.runs == 0
+    }
+
     /// Whether the slower kind is to be tried again, in a frame in which long runs are tried by others already, or not.
     fn is_due(&self, taken: &mut bool) -> bool {
         if !self.have_passed(PATIENCE, self.refusals) {

@@ -12,6 +12,7 @@ use crate::shown::{listed, shown_quoted};
 use crate::signal::log::Log;
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
+use crate::span;
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::check::{Found, Held};
@@ -102,7 +103,25 @@ impl Attachment for Board {
 
 /// Puts what senders have left into the logs, and what has waited long enough; what the `drop`s of payloads
 /// panicked with.
+#[inline]
 pub(super) fn collect(world: &mut World) -> Panicked {
+    if span::is_collect_heard() {
+        return collect_heard(world);
+    }
+    collect_now(world)
+}
+
+#[cold]
+fn collect_heard(world: &mut World) -> Panicked {
+    span::collect(|| {
+        let before = board(world).sequence;
+        let panicked = collect_now(world);
+        let signals = board(world).sequence.saturating_sub(before);
+        (panicked, signals)
+    })
+}
+
+fn collect_now(world: &mut World) -> Panicked {
     let post = Arc::clone(Post::of(world));
     let mut board = core::mem::take(board(world));
     let mut panicked = None;

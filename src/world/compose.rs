@@ -8,7 +8,8 @@ use crate::archetype::{
 };
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentSet, Value};
 use crate::hashers::ByNumbers;
-use crate::panics::{end_all, note, resume};
+use crate::panics::{end_all, note, resume, tell};
+use crate::shown::{listed, shown};
 use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
 use crate::world::watch::watch;
 use crate::world::{World, WorldError};
@@ -93,7 +94,27 @@ impl World {
         self.data_version += 1;
         self.archetypes.push(archetype);
         self.by_composition.insert(ids, number);
+        self.tell_of_composition(number);
         Ok(number)
+    }
+
+    /// Says that entities have a composition that none had before: schedules and queries look at it with their next run.
+    #[cold]
+    fn tell_of_composition(&self, archetype: u32) {
+        let ids = &self.archetypes[archetype as usize].ids;
+        let name = |&id: &FragmentId| {
+            let info = self.registry().get(id);
+            info.map_or_else(String::new, |info| shown(info.name()))
+        };
+        tell(|| {
+            tracing::debug!(
+                name: "composition_added",
+                target: "megachunk::world",
+                archetype,
+                fragments = listed(ids.iter().map(name), ", "),
+                "a new composition"
+            );
+        });
     }
 
     /// What the chunks of a new archetype begin with; none if a template's `clone` panics.

@@ -269,7 +269,11 @@ fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
     let runs: Vec<u64> = schedule.timings().map(|(_, timing)| timing.runs).collect();
     assert_eq!(runs, [3, 0]);
     let trace = schedule.take_trace().unwrap();
-    assert_eq!(trace.len(), 3 + 3, "runs and flushes");
+    assert_eq!(
+        trace.len(),
+        3 * 4,
+        "of each run the order, `often`, a flush, and all of it"
+    );
     assert!(!trace.is_empty());
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::said::{Said, run, said, say, world};
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
+use megachunk::processor::Trace;
 
 struct A(u32);
 struct B(u32);
@@ -366,7 +367,7 @@ fn who_was_refused_has_not_run() {
     }
     let (_, timing) = schedule.timings().next().expect("there is one");
     assert_eq!(timing.runs, 0);
-    assert_eq!(schedule.take_trace().map(|trace| trace.len()), Some(0));
+    assert_eq!(events(&mut schedule), []);
     world.resources_mut().insert(String::new());
     run(&mut schedule, &mut world);
     let (_, timing) = schedule.timings().next().expect("there is one");
@@ -385,11 +386,11 @@ fn a_trace_has_every_run_and_every_flush() {
         run(&mut schedule, &mut world);
     }
     let trace = schedule.take_trace().expect("it was started");
-    assert_eq!(trace.len(), 3 * (2 + 1));
+    assert_eq!(trace.len(), 3 * (2 + 1) + 3 + 1, "and runs, and the order");
     let mut json = Vec::new();
     trace.write_to(&mut json).expect("memory takes all");
     let json = String::from_utf8(json).expect("it is text");
-    assert_eq!(json.matches("\"ph\":\"X\"").count(), 9);
+    assert_eq!(json.matches("\"ph\":\"X\"").count(), 13);
     assert!(json.contains("two \\\"quoted\\\"\\u000a"), "{json}");
     assert_eq!(json.matches('{').count(), json.matches('}').count());
     assert!(schedule.take_trace().is_none());
@@ -429,10 +430,17 @@ fn who_was_measured_for_a_trace_alone_is_not_when_it_is_taken() {
     assert_eq!(runs(&mut schedule), 1);
 }
 
-/// What a trace has, each with its thread: name and `tid`.
+/// What a trace has of processors and flushes, each with its thread: name and `tid`.
 fn events(schedule: &mut Schedule) -> Vec<(String, u32)> {
-    let mut json = Vec::new();
     let trace = schedule.take_trace().expect("it was started");
+    let all = events_of(&trace).into_iter();
+    let wanted = all.filter(|(kind, _, _)| kind == "processor" || kind == "flush");
+    wanted.map(|(_, name, thread)| (name, thread)).collect()
+}
+
+/// All that a trace has: category, name and `tid`.
+fn events_of(trace: &Trace) -> Vec<(String, String, u32)> {
+    let mut json = Vec::new();
     trace.write_to(&mut json).expect("there is memory");
     let json = String::from_utf8(json).expect("it is text");
     let events = json.lines().filter(|line| line.contains("\"ph\":\"X\""));
@@ -445,7 +453,11 @@ fn events(schedule: &mut Schedule) -> Vec<(String, u32)> {
     };
     let event = |line: &str| {
         let thread = after(line, "\"tid\":").parse().expect("it is a number");
-        (after(line, "\"name\":\""), thread)
+        (
+            after(line, "\"cat\":\""),
+            after(line, "\"name\":\""),
+            thread,
+        )
     };
     events.map(event).collect()
 }
@@ -508,8 +520,8 @@ fn a_trace_repeats_nothing_while_nothing_is_measured() {
         schedule.set_measured(measured);
         run(&mut schedule, &mut world);
     }
-    let trace = schedule.take_trace().expect("it was started");
-    assert_eq!(trace.len(), 2 + 4, "two runs, and all flushes");
+    let count = events(&mut schedule).len();
+    assert_eq!(count, 2 + 4, "two runs, and all flushes");
 }
 
 #[test]

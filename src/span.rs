@@ -1,10 +1,19 @@
 //! Spans of `tracing`, which cost next to nothing while nobody listens.
+//!
+//! The crate's documentation has a table of them. Where a panic of who listens would come in the middle of a change it ends
+//! here, as everywhere: see [`tell`].
+
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 
 use tracing::callsite::{DefaultCallsite, Identifier};
-use tracing::field::FieldSet;
+use tracing::field::{Empty, FieldSet};
 use tracing::level_filters::LevelFilter;
 use tracing::metadata::Kind;
 use tracing::{Level, Metadata, Span, dispatcher};
+
+use crate::command::FlushReport;
+use crate::panics::tell;
 
 /// Whether a span of this name, with these fields, is wanted by who listens. Where every listener has said once and for all
 /// that it is not, that is a load. (Not `span_enabled!`, which asks for a span that is called otherwise: filters may go by
@@ -35,10 +44,10 @@ fn may_be_heard() -> bool {
     LevelFilter::current() >= LevelFilter::DEBUG
 }
 
-/// Whether anybody hears phases and processors. To be asked once for many of them: where somebody listens to other things
-/// of that level, it is more than a load.
+/// Whether anybody hears runs, phases and processors. To be asked once for many of them: where somebody listens to other
+/// things of that level, it is more than a load.
 #[inline(always)]
-pub(super) fn is_heard() -> bool {
+pub(crate) fn is_heard() -> bool {
     may_be_heard() && are_runs_heard()
 }
 
@@ -46,31 +55,91 @@ pub(super) fn is_heard() -> bool {
 fn are_runs_heard() -> bool {
     is_wanted!("megachunk::schedule", "processor", "name")
         || is_wanted!("megachunk::schedule", "phase", "name")
+        || is_wanted!("megachunk::schedule", "run", "tick")
 }
 
 /// Whether anybody hears flushes.
 #[inline(always)]
-pub(super) fn is_flush_heard() -> bool {
+pub(crate) fn is_flush_heard() -> bool {
     may_be_heard() && are_flushes_heard()
 }
 
 #[cold]
 fn are_flushes_heard() -> bool {
-    is_wanted!("megachunk::flush", "flush")
+    is_wanted!(
+        "megachunk::flush",
+        "flush",
+        "commands",
+        "created",
+        "destroyed",
+        "refused"
+    )
+}
+
+/// Whether anybody hears observers.
+#[inline(always)]
+pub(crate) fn is_observer_heard() -> bool {
+    may_be_heard() && are_observers_heard()
+}
+
+#[cold]
+fn are_observers_heard() -> bool {
+    is_wanted!("megachunk::observer", "observer", "name", "entities")
+}
+
+/// Whether anybody hears collections of signals.
+#[inline(always)]
+pub(crate) fn is_collect_heard() -> bool {
+    may_be_heard() && are_collections_heard()
+}
+
+#[cold]
+fn are_collections_heard() -> bool {
+    is_wanted!("megachunk::signal", "collect", "signals")
+}
+
+/// Runs in a span, which it is given; a panic of who listens ends here.
+fn within<R>(make: impl FnOnce() -> Span, run: impl FnOnce(&Span) -> R) -> R {
+    let mut span = Span::none();
+    tell(|| span = make());
+    let mut entered = None;
+    tell(|| entered = Some(span.enter()));
+    let done = catch_unwind(AssertUnwindSafe(|| run(&span)));
+    tell(|| drop(entered));
+    tell(|| drop(span));
+    done.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Runs a schedule, in the tick that the world tells of, if it does.
+pub(crate) fn run<R>(tick: Option<u64>, run: impl FnOnce() -> R) -> R {
+    if !is_heard() {
+        return run();
+    }
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "run", tick);
+    within(span, |_| run())
+}
+
+/// Solves a schedule, `anew` or for the archetypes that have come, which are so many.
+pub(crate) fn solve<R>(anew: bool, archetypes: usize, run: impl FnOnce() -> R) -> R {
+    if !may_be_heard() {
+        return run();
+    }
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "solve", anew, archetypes);
+    within(span, |_| run())
 }
 
 /// Goes through a phase, in whose span `run` is, which it is given, if anybody listens.
-pub(super) fn phase<R>(name: &str, run: impl FnOnce(Option<Span>) -> R) -> R {
+pub(crate) fn phase<R>(name: &str, run: impl FnOnce(Option<&Span>) -> R) -> R {
     if !is_heard() {
         return run(None);
     }
-    let span = tracing::debug_span!(target: "megachunk::schedule", "phase", name);
-    span.in_scope(|| run(Some(span.clone())))
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "phase", name);
+    within(span, |span| run(Some(span)))
 }
 
 /// Runs a processor, in a span of its own if that is heard, in that of its phase: which is not that of its thread, where
 /// that waits for a parallel loop of another processor.
-pub(super) fn processor<R>(
+pub(crate) fn processor<R>(
     is_heard: bool,
     phase: Option<&Span>,
     name: &str,
@@ -79,21 +148,61 @@ pub(super) fn processor<R>(
     if !is_heard {
         return run();
     }
-    let span = match phase.filter(|phase| !phase.is_disabled()) {
+    let span = || match phase.filter(|phase| !phase.is_disabled()) {
         Some(phase) => {
             tracing::debug_span!(target: "megachunk::schedule", parent: phase, "processor", name)
         }
         None => tracing::debug_span!(target: "megachunk::schedule", "processor", name),
     };
-    span.in_scope(run)
+    within(span, |_| run())
 }
 
 /// Flushes.
-pub(super) fn flush<R>(run: impl FnOnce() -> R) -> R {
+pub(crate) fn flush(run: impl FnOnce() -> FlushReport) -> FlushReport {
     if !is_flush_heard() {
         return run();
     }
-    tracing::debug_span!(target: "megachunk::flush", "flush").in_scope(run)
+    let span = || {
+        tracing::debug_span!(
+            target: "megachunk::flush",
+            "flush",
+            commands = Empty,
+            created = Empty,
+            destroyed = Empty,
+            refused = Empty
+        )
+    };
+    within(span, |span| {
+        let flushed = run();
+        tell(|| {
+            span.record("commands", flushed.commands);
+            span.record("created", flushed.created);
+            span.record("destroyed", flushed.destroyed);
+            span.record("refused", flushed.refused.len());
+        });
+        flushed
+    })
+}
+
+/// Calls an observer, which is called so, with so many entities.
+#[cold]
+pub(crate) fn observer(name: impl FnOnce() -> String, entities: usize, run: impl FnOnce()) {
+    let span = || {
+        let name = name();
+        tracing::debug_span!(target: "megachunk::observer", "observer", name, entities)
+    };
+    within(span, |_| run());
+}
+
+/// Collects signals; `run` says how many.
+#[cold]
+pub(crate) fn collect<R>(run: impl FnOnce() -> (R, u64)) -> R {
+    let span = || tracing::debug_span!(target: "megachunk::signal", "collect", signals = Empty);
+    within(span, |span| {
+        let (done, signals) = run();
+        tell(|| _ = span.record("signals", signals));
+        done
+    })
 }
 
 #[cfg(test)]

@@ -79,30 +79,33 @@
 //!
 //! # What it tells
 //! Through [`tracing`], to who listens. Targets, names and fields stay what they are here, wherever the code is that tells;
-//! messages are constant, and for people. What a cause is known of is in `error`.
+//! messages are constant, and for people. What a cause is known of is in `error`; `world` is the
+//! [label](world::World::set_label) of a world, or else its number.
 //!
 //! | target | level | kind | name | fields | what it says |
 //! |---|---|---|---|---|---|
-//! | `megachunk::schedule` | debug | span | `run` | `tick` | a schedule's run; the tick that the world tells of, if it does |
-//! | `megachunk::schedule` | debug | span | `solve` | `anew`, `archetypes` | the order is solved anew, or so many new archetypes are looked at |
-//! | `megachunk::schedule` | debug | span | `phase` | `name` | a phase that has processors |
+//! | `megachunk::schedule` | debug | span | `simulation` | `world`, `name` | a simulation of an app advances |
+//! | `megachunk::schedule` | debug | span | `tick` | `world`, `tick` | a tick of a simulation |
+//! | `megachunk::schedule` | debug | span | `run` | `world`, `tick` | a schedule's run; the tick that the world tells of, if it does |
+//! | `megachunk::schedule` | debug | span | `solve` | `world`, `anew`, `archetypes` | the order is solved anew, or so many new archetypes are looked at |
+//! | `megachunk::schedule` | debug | span | `phase` | `world`, `name` | a phase that has processors |
 //! | `megachunk::schedule` | debug | span | `processor` | `name` | a processor's run, in its phase, or its conditions |
-//! | `megachunk::schedule` | debug | event | `execution_tried` | `beside`, `first` | [`Execution::Auto`](processor::Execution::Auto) tries processors the other way, of which this is the first |
-//! | `megachunk::schedule` | warn | event | `simulation_replaced` | `name` | an app drops a simulation for another of this name |
+//! | `megachunk::schedule` | debug | event | `execution_tried` | `world`, `beside`, `first` | [`Execution::Auto`](processor::Execution::Auto) tries processors the other way, of which this is the first |
+//! | `megachunk::schedule` | warn | event | `simulation_replaced` | `world`, `name` | an app drops a simulation for another of this name |
 //! | `megachunk::schedule` | warn | event | `no_threads` | `error` | the system has no threads for parallel work |
-//! | `megachunk::flush` | debug | span | `flush` | `commands`, `created`, `destroyed`, `refused` | a flush of a schedule |
-//! | `megachunk::flush` | warn | event | `commands_refused` | `of`, `refused`, `dead`, `error`, `entity`, `recorded` | how many a flush has refused, and the first of them |
-//! | `megachunk::flush` | warn | event | `flush_too_deep` | `deepest` | a closure flushes in so many flushes that it is left to them |
-//! | `megachunk::flush` | debug | event | `flush_unfinished` | `rounds`, `recorders` | commands are left to the next flush |
-//! | `megachunk::flush` | error | event | `world_replaced` | | a closure put another world in the place of its own |
-//! | `megachunk::flush` | debug | event | `commands_lost` | `entities`, `commands` | a world has ended with commands that were not flushed |
-//! | `megachunk::signal` | debug | span | `collect` | `signals` | so many signals are collected |
-//! | `megachunk::signal` | warn | event | `signals_heap_up` | `signal`, `waiting` | a reader does not get its signals |
-//! | `megachunk::signal` | warn | event | `signals_unheard` | `signals`, `count` | delayed signals of a file that nobody has asked for |
-//! | `megachunk::observer` | debug | span | `observer` | `name`, `entities` | an observer's call: a processor's name, or where the observer was made |
-//! | `megachunk::observer` | error | event | `observer_waits` | `name`, `error` | an observer in a schedule cannot be started yet |
-//! | `megachunk::world` | debug | event | `composition_added` | `archetype`, `fragments` | entities have fragments that none had together before |
-//! | `megachunk::world` | error | event | `drop_panicked` | `dropped`, `error` | the `drop` of a user's value panicked where nobody can be told |
+//! | `megachunk::flush` | debug | span | `flush` | `world`, `commands`, `created`, `destroyed`, `refused` | a flush of a schedule |
+//! | `megachunk::flush` | warn | event | `commands_refused` | `world`, `of`, `refused`, `dead`, `error`, `entity`, `recorded` | how many a flush has refused, and the first of them |
+//! | `megachunk::flush` | warn | event | `flush_too_deep` | `world`, `deepest` | a closure flushes in so many flushes that it is left to them |
+//! | `megachunk::flush` | debug | event | `flush_unfinished` | `world`, `rounds`, `recorders` | commands are left to the next flush |
+//! | `megachunk::flush` | error | event | `world_replaced` | `world` | a closure put another world in the place of its own |
+//! | `megachunk::flush` | debug | event | `commands_lost` | `world`, `entities`, `commands` | a world has ended with commands that were not flushed |
+//! | `megachunk::signal` | debug | span | `collect` | `world`, `signals` | so many signals are collected |
+//! | `megachunk::signal` | warn | event | `signals_heap_up` | `world`, `signal`, `waiting` | a reader does not get its signals |
+//! | `megachunk::signal` | warn | event | `signals_unheard` | `world`, `signals`, `count` | delayed signals of a file that nobody has asked for |
+//! | `megachunk::observer` | debug | span | `observer` | `world`, `name`, `entities` | an observer's call: a processor's name, or where the observer was made |
+//! | `megachunk::observer` | error | event | `observer_waits` | `world`, `name`, `error` | an observer in a schedule cannot be started yet |
+//! | `megachunk::world` | debug | event | `composition_added` | `world`, `archetype`, `fragments` | entities have fragments that none had together before |
+//! | `megachunk::world` | error | event | `drop_panicked` | `world`, `dropped`, `error` | the `drop` of a user's value panicked where nobody can be told |
 //! | `megachunk::fragment` | warn | event | `tuple_named` | `fragment` | a tuple where a fragment is named |
 //! | `megachunk::fragment` | warn | event | `reference_named` | `fragment` | a reference where a fragment is named |
 //! | `megachunk::template` | error | event | `trait_panicked` | `template`, `class`, `place` | a trait panicked; the panic goes on |

@@ -1,6 +1,7 @@
 //! Panics of users' `drop`s in the middle of a change: kept until the change is done.
 
 use core::any::Any;
+use core::fmt::Display;
 use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
 
@@ -94,22 +95,23 @@ pub(crate) fn said(panic: &(dyn Any + Send)) -> Option<&str> {
 }
 
 /// Lets the panic of a `drop`, if there was one, go in the middle of a change, where there is nobody to give it to, and tells
-/// who listens what was dropped, and what the panic says.
+/// who listens what was dropped, in which world, if it is of one, and what the panic says.
 #[inline]
-pub(crate) fn end_here(panicked: Panicked, dropped: &str) {
+pub(crate) fn end_here(panicked: Panicked, dropped: &str, world: Option<&dyn Display>) {
     if panicked.is_some() {
-        tell_of_end(panicked, dropped);
+        tell_of_end(panicked, dropped, world);
     }
 }
 
 #[cold]
-fn tell_of_end(panicked: Panicked, dropped: &str) {
+fn tell_of_end(panicked: Panicked, dropped: &str, world: Option<&dyn Display>) {
     let text = panicked.as_deref().and_then(said).map(str::to_owned);
     forget(panicked);
     tell(|| {
         tracing::error!(
             name: "drop_panicked",
             target: "megachunk::world",
+            world = world.map(tracing::field::display),
             dropped,
             error = text.as_deref().unwrap_or("no text"),
             "a drop panicked; the panic ends here"

@@ -5,6 +5,7 @@
 
 use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 use tracing::callsite::{DefaultCallsite, Identifier};
 use tracing::field::{Empty, FieldSet};
@@ -14,6 +15,8 @@ use tracing::{Level, Metadata, Span, dispatcher};
 
 use crate::command::FlushReport;
 use crate::panics::tell;
+use crate::processor::{Simulation, Time};
+use crate::world::{Seat, World};
 
 /// Whether a span of this name, with these fields, is wanted by who listens. Where every listener has said once and for all
 /// that it is not, that is a load. (Not `span_enabled!`, which asks for a span that is called otherwise: filters may go by
@@ -54,8 +57,10 @@ pub(crate) fn is_heard() -> bool {
 #[cold]
 fn are_runs_heard() -> bool {
     is_wanted!("megachunk::schedule", "processor", "name")
-        || is_wanted!("megachunk::schedule", "phase", "name")
-        || is_wanted!("megachunk::schedule", "run", "tick")
+        || is_wanted!("megachunk::schedule", "phase", "name", "world")
+        || is_wanted!("megachunk::schedule", "run", "tick", "world")
+        || is_wanted!("megachunk::schedule", "tick", "tick", "world")
+        || is_wanted!("megachunk::schedule", "simulation", "name", "world")
 }
 
 /// Whether anybody hears flushes.
@@ -69,6 +74,7 @@ fn are_flushes_heard() -> bool {
     is_wanted!(
         "megachunk::flush",
         "flush",
+        "world",
         "commands",
         "created",
         "destroyed",
@@ -84,7 +90,13 @@ pub(crate) fn is_observer_heard() -> bool {
 
 #[cold]
 fn are_observers_heard() -> bool {
-    is_wanted!("megachunk::observer", "observer", "name", "entities")
+    is_wanted!(
+        "megachunk::observer",
+        "observer",
+        "world",
+        "name",
+        "entities"
+    )
 }
 
 /// Whether anybody hears collections of signals.
@@ -95,7 +107,7 @@ pub(crate) fn is_collect_heard() -> bool {
 
 #[cold]
 fn are_collections_heard() -> bool {
-    is_wanted!("megachunk::signal", "collect", "signals")
+    is_wanted!("megachunk::signal", "collect", "world", "signals")
 }
 
 /// Runs in a span, which it is given; a panic of who listens ends here.
@@ -110,31 +122,87 @@ fn within<R>(make: impl FnOnce() -> Span, run: impl FnOnce(&Span) -> R) -> R {
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Runs a schedule, in the tick that the world tells of, if it does.
-pub(crate) fn run<R>(tick: Option<u64>, run: impl FnOnce() -> R) -> R {
-    if !is_heard() {
-        return run();
+/// The span that this thread is in, for [`simulation`]s, if those are heard.
+#[inline]
+pub(crate) fn around() -> Option<Span> {
+    let mut around = None;
+    if is_heard() {
+        tell(|| around = Some(Span::current()));
     }
-    let span = || tracing::debug_span!(target: "megachunk::schedule", "run", tick);
-    within(span, |_| run())
+    around
+}
+
+/// Advances a simulation of an app, in the span in which that was asked for: which is not that of its thread, where that
+/// waits for a loop of another simulation's processor.
+pub(crate) fn simulation<R>(
+    around: Option<&Span>,
+    name: &str,
+    simulation: &mut Simulation,
+    run: impl FnOnce(&mut Simulation) -> R,
+) -> R {
+    let Some(around) = around else {
+        return run(simulation);
+    };
+    let of = Arc::clone(&simulation.world().seat);
+    let span = || {
+        let parent = around.id();
+        tracing::debug_span!(
+            target: "megachunk::schedule",
+            parent: parent,
+            "simulation",
+            name,
+            world = %of
+        )
+    };
+    within(span, |_| run(simulation))
+}
+
+/// Goes through a tick of a simulation.
+pub(crate) fn tick<R>(
+    tick: u64,
+    simulation: &mut Simulation,
+    run: impl FnOnce(&mut Simulation) -> R,
+) -> R {
+    if !is_heard() {
+        return run(simulation);
+    }
+    let of = Arc::clone(&simulation.world().seat);
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "tick", tick, world = %of);
+    within(span, |_| run(simulation))
+}
+
+/// Runs a schedule, in the tick that the world tells of, if it does.
+pub(crate) fn run<R>(world: &mut World, run: impl FnOnce(&mut World) -> R) -> R {
+    if !is_heard() {
+        return run(world);
+    }
+    let of = Arc::clone(&world.seat);
+    let tick = world.resources().get::<Time>().map(|time| time.tick);
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "run", tick, world = %of);
+    within(span, |_| run(world))
 }
 
 /// Solves a schedule, `anew` or for the archetypes that have come, which are so many.
-pub(crate) fn solve<R>(anew: bool, archetypes: usize, run: impl FnOnce() -> R) -> R {
+pub(crate) fn solve<R>(anew: bool, archetypes: usize, of: &Seat, run: impl FnOnce() -> R) -> R {
     if !may_be_heard() {
         return run();
     }
-    let span = || tracing::debug_span!(target: "megachunk::schedule", "solve", anew, archetypes);
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "solve", anew, archetypes, world = %of);
     within(span, |_| run())
 }
 
 /// Goes through a phase, in whose span `run` is, which it is given, if anybody listens.
-pub(crate) fn phase<R>(name: &str, run: impl FnOnce(Option<&Span>) -> R) -> R {
+pub(crate) fn phase<R>(
+    name: &str,
+    world: &mut World,
+    run: impl FnOnce(&mut World, Option<&Span>) -> R,
+) -> R {
     if !is_heard() {
-        return run(None);
+        return run(world, None);
     }
-    let span = || tracing::debug_span!(target: "megachunk::schedule", "phase", name);
-    within(span, |span| run(Some(span)))
+    let of = Arc::clone(&world.seat);
+    let span = || tracing::debug_span!(target: "megachunk::schedule", "phase", name, world = %of);
+    within(span, |span| run(world, Some(span)))
 }
 
 /// Runs a processor, in a span of its own if that is heard, in that of its phase: which is not that of its thread, where
@@ -158,14 +226,16 @@ pub(crate) fn processor<R>(
 }
 
 /// Flushes.
-pub(crate) fn flush(run: impl FnOnce() -> FlushReport) -> FlushReport {
+pub(crate) fn flush(world: &mut World, run: impl FnOnce(&mut World) -> FlushReport) -> FlushReport {
     if !is_flush_heard() {
-        return run();
+        return run(world);
     }
+    let of = Arc::clone(&world.seat);
     let span = || {
         tracing::debug_span!(
             target: "megachunk::flush",
             "flush",
+            world = %of,
             commands = Empty,
             created = Empty,
             destroyed = Empty,
@@ -173,7 +243,7 @@ pub(crate) fn flush(run: impl FnOnce() -> FlushReport) -> FlushReport {
         )
     };
     within(span, |span| {
-        let flushed = run();
+        let flushed = run(world);
         tell(|| {
             span.record("commands", flushed.commands);
             span.record("created", flushed.created);
@@ -186,20 +256,26 @@ pub(crate) fn flush(run: impl FnOnce() -> FlushReport) -> FlushReport {
 
 /// Calls an observer, which is called so, with so many entities.
 #[cold]
-pub(crate) fn observer(name: impl FnOnce() -> String, entities: usize, run: impl FnOnce()) {
+pub(crate) fn observer(
+    of: &Seat,
+    name: impl FnOnce() -> String,
+    entities: usize,
+    run: impl FnOnce(),
+) {
     let span = || {
         let name = name();
-        tracing::debug_span!(target: "megachunk::observer", "observer", name, entities)
+        tracing::debug_span!(target: "megachunk::observer", "observer", world = %of, name, entities)
     };
     within(span, |_| run());
 }
 
 /// Collects signals; `run` says how many.
 #[cold]
-pub(crate) fn collect<R>(run: impl FnOnce() -> (R, u64)) -> R {
-    let span = || tracing::debug_span!(target: "megachunk::signal", "collect", signals = Empty);
+pub(crate) fn collect<R>(world: &mut World, run: impl FnOnce(&mut World) -> (R, u64)) -> R {
+    let of = Arc::clone(&world.seat);
+    let span = || tracing::debug_span!(target: "megachunk::signal", "collect", world = %of, signals = Empty);
     within(span, |span| {
-        let (done, signals) = run();
+        let (done, signals) = run(world);
         tell(|| _ = span.record("signals", signals));
         done
     })

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt::Debug;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -440,6 +440,94 @@ fn a_trial_of_another_execution_is_told() {
     );
     let phase = log.parent(trial).expect("a phase");
     assert!(phase.is("phase", "name=\"PrePhysics\""), "{phase:?}");
+}
+
+/// A processor of an app's simulation that tells something, and waits, as for a loop, until the others have come so far.
+fn teller(name: &'static str, others: Arc<AtomicU32>) -> ProcessorBuilder {
+    processor(name, move || {
+        tracing::info!(name, "tells");
+        others.fetch_add(1, Ordering::Relaxed);
+        while rayon::yield_now() == Some(rayon::Yield::Executed) {}
+    })
+}
+
+#[test]
+fn what_a_simulation_tells_says_which_it_is() {
+    let mut app = App::new();
+    let told = Arc::new(AtomicU32::new(0));
+    for name in ["city", "weather"] {
+        let mut world = World::new();
+        world.set_label(format!("the {name}"));
+        let mut schedule = Schedule::new();
+        schedule.add(teller(name, Arc::clone(&told)));
+        app.add(name, Simulation::new(world, schedule)).set_tick(7);
+    }
+    for around in [false, true] {
+        let log = hear(|| {
+            on_one_of_two_threads(|| {
+                let span = around.then(|| tracing::info_span!("frame"));
+                let entered = span.as_ref().map(tracing::Span::enter);
+                app.update(Duration::from_millis(20)).expect("it runs");
+                drop(entered);
+            });
+        });
+        let tells: Vec<_> = log
+            .events
+            .iter()
+            .filter(|event| event.fields.contains("tells"))
+            .collect();
+        assert_eq!(tells.len(), 2);
+        for event in tells {
+            let name = if event.fields.contains("city") {
+                "city"
+            } else {
+                "weather"
+            };
+            let mut of = log.parent(event).expect("a processor");
+            let mut names = Vec::new();
+            while let Some(next) = log.parent(of) {
+                names.push(next.metadata.name());
+                assert!(next.is("frame", "") || next.fields.contains(&format!("world=the {name}")));
+                of = next;
+            }
+            let rest = ["phase", "run", "tick", "simulation", "frame"];
+            assert_eq!(names, rest[..4 + usize::from(around)], "{log:?}");
+        }
+        log.span("simulation", "name=\"city\"");
+    }
+    assert_eq!(told.load(Ordering::Relaxed), 4);
+}
+
+#[test]
+fn events_say_of_which_world_they_are() {
+    let universe = Arc::new(megachunk::world::Universe::new());
+    let mut land = World::of(&universe).expect("it is the first");
+    let mut sea = World::of(&universe).expect("there is room");
+    sea.set_label("sea");
+    let log = hear(|| {
+        for world in [&mut land, &mut sea] {
+            let _ = world.create((1_u8, 2_u16)).expect("there is room");
+        }
+        let mut lost = sea.commands();
+        lost.create((1_u8,)).expect("there is room");
+        drop(lost);
+        drop(sea);
+    });
+    let of = |name: &str| {
+        let events = log.events.iter().filter(|event| event.is(name, "world="));
+        events.map(|event| event.fields.clone()).collect::<Vec<_>>()
+    };
+    let number = format!(" world={} ", land.number());
+    let new = of("composition_added");
+    assert!(
+        new[0].contains(&number) && new[1].contains(" world=sea "),
+        "{new:?}"
+    );
+    let lost = of("commands_lost");
+    assert!(
+        matches!(&lost[..], [lost] if lost.contains(" world=sea ")),
+        "{lost:?}"
+    );
 }
 
 /// What the library's source says of its spans and events, without their fields.

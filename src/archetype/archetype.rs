@@ -362,7 +362,7 @@ impl Archetype {
         for value in &self.chunk_values {
             // SAFETY: every chunk holds one, and this one is given back.
             let panicked = unsafe { value.template.drop_at(chunk.array(value.offset)) };
-            end_here(panicked, "a chunk fragment");
+            end_here(panicked, "a chunk fragment", Some(&world));
         }
         universe.directory().leave(&chunk);
         // SAFETY: the chunk was this archetype's, holds no values, and is forgotten here.

@@ -422,7 +422,10 @@ impl<'q> Commands<'q> {
         let Some((private, row)) = self.lane.find(entity) else {
             // Whether it is dead or somebody else's.
             self.lane.universe.index().locate(entity)?;
-            return Err(WorldError::Elsewhere { entity });
+            return Err(WorldError::Elsewhere {
+                entity,
+                world: None,
+            });
         };
         let private = &self.lane.privates[private as usize];
         let stream = &self.lane.streams[private.stream() as usize];

@@ -116,7 +116,7 @@ impl Queue {
         // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the lane to
         // the end of the queue.
         if self.ended.load(Ordering::Acquire) == 1 && !lane.is_empty() {
-            tell_of_lost(lane);
+            tell_of_lost(&self.seat, lane);
             **lane = Lane::new(self.seat.universe(), self.seat.number);
         }
         // What a recorder holds back that stays open is its own thread's, and nothing that a flush
@@ -147,7 +147,7 @@ impl Queue {
     fn empty(&self) {
         for mut lane in self.lanes.take_all() {
             if !lane.is_empty() {
-                tell_of_lost(&lane);
+                tell_of_lost(&self.seat, &lane);
             }
             *lane = Lane::new(self.seat.universe(), self.seat.number);
             lane.leave();
@@ -158,12 +158,13 @@ impl Queue {
 /// Says that a world has ended before what was recorded for it was flushed. Whoever records for a world that others may end
 /// has to expect that.
 #[cold]
-fn tell_of_lost(lane: &Lane) {
+fn tell_of_lost(seat: &Seat, lane: &Lane) {
     let (entities, commands) = lane.pending();
     tell(|| {
         tracing::debug!(
             name: "commands_lost",
             target: "megachunk::flush",
+            world = %seat,
             entities,
             commands,
             "a world has ended, and what was recorded for it is gone"

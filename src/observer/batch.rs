@@ -1,6 +1,7 @@
 //! `ObservedBatch`: the rows of one change, as an observer sees them.
 
 use core::fmt;
+use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, Values, ValuesMut};
@@ -9,7 +10,7 @@ use crate::panics::after;
 use crate::query::{
     QueryData, QueryError, Span, entities_of, lend, lend_slices, lend_values, lend_values_mut,
 };
-use crate::world::{Resources, World, with_lifted};
+use crate::world::{Resources, Seat, World, with_lifted};
 
 /// The entities of one change, as ranges of rows in chunks: in the order of archetypes, chunks and rows,
 /// whatever order they changed in and however many threads changed them.
@@ -43,6 +44,11 @@ impl<'w> ObservedBatch<'w> {
             spans,
             change,
         }
+    }
+
+    /// Its world's.
+    pub(super) fn seat(&self) -> Arc<Seat> {
+        Arc::clone(&self.world.seat)
     }
 
     /// Which one kind of change it is.

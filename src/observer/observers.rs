@@ -113,7 +113,8 @@ impl Observer {
             Some(processor) => processor.to_string(),
             None => at.to_string(),
         };
-        span::observer(name, batch.len(), || run(batch, commands));
+        let (of, entities) = (batch.seat(), batch.len());
+        span::observer(&of, name, entities, || run(batch, commands));
     }
 
     fn sees(&self, archetype: &Archetype) -> bool {
@@ -215,7 +216,8 @@ impl Observers {
         // Whoever had made them is gone: there is nobody to give a panic of their `drop`s to.
         let mut panicked = None;
         end_all(&mut panicked, dead);
-        end_here(panicked, "an observer whose schedule is gone");
+        let dropped = "an observer whose schedule is gone";
+        end_here(panicked, dropped, Some(&world.seat));
     }
 }
 

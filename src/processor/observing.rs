@@ -204,12 +204,13 @@ impl<F> Observing<F> {
     }
 
     /// Says once why it is not started.
-    fn tell(&mut self, error: &dyn fmt::Display) {
+    fn tell(&mut self, world: &World, error: &dyn fmt::Display) {
         if !core::mem::replace(&mut self.told, true) {
             tell(|| {
                 tracing::error!(
                     name: "observer_waits",
                     target: "megachunk::observer",
+                    world = %world.seat,
                     name = &*self.name,
                     %error,
                     "an observer is not started yet"
@@ -242,7 +243,7 @@ impl<F: CompositionFilter> Runner for Observing<F> {
         }
         let run = self.home.lock().take();
         if run.is_none() {
-            self.tell(&"it observes another world still");
+            self.tell(world, &"it observes another world still");
             return false;
         }
         let mut out = Out {
@@ -264,7 +265,7 @@ impl<F: CompositionFilter> Runner for Observing<F> {
                 true
             }
             Err(error) => {
-                self.tell(&error);
+                self.tell(world, &error);
                 false
             }
         }

@@ -70,7 +70,7 @@ impl Schedule {
     ) -> Outcome {
         let tick = world.resources().get::<Time>().map(|time| time.tick);
         let began = Instant::now();
-        let outcome = span::run(tick, || self.run_phases(world, progress, watch));
+        let outcome = span::run(world, |world| self.run_phases(world, progress, watch));
         if let Some(trace) = &mut self.trace {
             trace.note(Kind::Run, began, tick);
         }
@@ -215,7 +215,7 @@ impl Schedule {
         if segments.is_empty() {
             return Ok(());
         }
-        span::phase(phase.name(), |span| {
+        span::phase(phase.name(), world, |world, span| {
             progress.phase = span.cloned();
             let outcome = self.run_segments(world, phase, phase, progress, watch);
             progress.phase = None;
@@ -288,7 +288,7 @@ impl Schedule {
         let beside = free && (!tried || segment.habit.choose(&mut progress.trial));
         if tried && segment.habit.begins_trial() {
             let first = segment.processors().next();
-            tell_of_trial(beside, first.map(|first| &self.entries[first]));
+            tell_of_trial(world, beside, first.map(|first| &self.entries[first]));
         }
         if beside {
             segment.bag.refill();
@@ -583,12 +583,12 @@ fn flush(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) 
 #[inline(never)]
 fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) {
     let began = trace.is_some().then(Instant::now);
-    let flushed = span::flush(|| {
+    let flushed = span::flush(world, |world| {
         let flushed = world.flush();
         // What closures and observers have sent comes before what processors send that run later;
         // and nobody knows these by their places.
         collect_signals(world, trace);
-        flushed.tell_of_refused("processors, or what runs beside them");
+        flushed.tell_of_refused(world, "processors, or what runs beside them");
         flushed
     });
     if let (Some(trace), Some(began)) = (trace, began) {
@@ -603,11 +603,12 @@ fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trac
 
 /// Says that processors run the other way than is their habit, to see which is quicker.
 #[cold]
-fn tell_of_trial(beside: bool, first: Option<&Entry>) {
+fn tell_of_trial(world: &World, beside: bool, first: Option<&Entry>) {
     tell(|| {
         tracing::debug!(
             name: "execution_tried",
             target: "megachunk::schedule",
+            world = %world.seat,
             beside,
             first = first.map(|entry| &*entry.name),
             "processors are tried another way, which may take longer"

@@ -456,18 +456,22 @@ impl Schedule {
     #[cold]
     fn solve_anew(&mut self, world: &mut World) -> Result<(), ScheduleError> {
         let (anew, archetypes) = (self.plan.is_none(), self.unseen(world));
-        self.noting(anew, archetypes, |schedule| schedule.solve_now(world))
+        let seat = Arc::clone(&world.seat);
+        self.noting(&seat, anew, archetypes, |schedule| {
+            schedule.solve_now(world)
+        })
     }
 
     /// Solves in a span of its own, and with a place in the trace.
     fn noting(
         &mut self,
+        seat: &Seat,
         anew: bool,
         archetypes: usize,
         solve: impl FnOnce(&mut Self) -> Result<(), ScheduleError>,
     ) -> Result<(), ScheduleError> {
         let began = self.trace.is_some().then(Instant::now);
-        let solved = span::solve(anew, archetypes, || solve(self));
+        let solved = span::solve(anew, archetypes, seat, || solve(self));
         if let (Some(trace), Some(began)) = (&mut self.trace, began) {
             trace.note(Kind::Solve, began, Some(archetypes as u64));
         }
@@ -707,7 +711,9 @@ impl Schedule {
     #[cold]
     fn look_closer(&mut self, world: &World) -> Result<(), ScheduleError> {
         let archetypes = self.unseen(world);
-        self.noting(false, archetypes, |schedule| schedule.look_now(world))
+        self.noting(&world.seat, false, archetypes, |schedule| {
+            schedule.look_now(world)
+        })
     }
 
     fn look_now(&mut self, world: &World) -> Result<(), ScheduleError> {

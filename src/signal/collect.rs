@@ -113,7 +113,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
 
 #[cold]
 fn collect_heard(world: &mut World) -> Panicked {
-    span::collect(|| {
+    span::collect(world, |world| {
         let before = board(world).sequence;
         let panicked = collect_now(world);
         let signals = board(world).sequence.saturating_sub(before);
@@ -134,7 +134,7 @@ fn collect_now(world: &mut World) -> Panicked {
     for (number, log) in (0..).zip(&mut board.logs) {
         log.trim(&mut panicked);
         if let Some(waiting) = log.heaps_up() {
-            tell_of_heap(&post, number, waiting);
+            tell_of_heap(world, &post, number, waiting);
         }
     }
     board.rouse(world, &mut panicked);
@@ -154,12 +154,13 @@ fn collect_now(world: &mut World) -> Panicked {
 
 /// Says that so much of a signal waits for a reader.
 #[cold]
-fn tell_of_heap(post: &Post, number: u32, waiting: usize) {
+fn tell_of_heap(world: &World, post: &Post, number: u32, waiting: usize) {
     let signal = post.kinds.get(number).map_or("", |kind| kind.name());
     tell(|| {
         tracing::warn!(
             name: "signals_heap_up",
             target: "megachunk::signal",
+            world = %world.seat,
             signal,
             waiting,
             "signals heap up for a reader that has not got them: let it run, discard them, unsubscribe or drop it"
@@ -182,6 +183,7 @@ fn tell_of_unheard(world: &World, unheard: &Unheard) {
         tracing::warn!(
             name: "signals_unheard",
             target: "megachunk::signal",
+            world = %world.seat,
             signals = listed(unheard.signals.iter().map(name), ", "),
             count = unheard.count,
             "delayed signals that came out of a file, or from another world, have ended unheard, because nobody had asked \

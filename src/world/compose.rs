@@ -110,6 +110,7 @@ impl World {
             tracing::debug!(
                 name: "composition_added",
                 target: "megachunk::world",
+                world = %self.seat,
                 archetype,
                 fragments = listed(ids.iter().map(name), ", "),
                 "a new composition"

@@ -1,6 +1,7 @@
 //! `World::describe`: what there is to be said of any handle.
 
 use core::fmt;
+use std::sync::Arc;
 
 use crate::entity::{Entity, EntityFault, Place};
 use crate::world::{EntityView, World};
@@ -76,6 +77,30 @@ impl World {
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number
+    }
+
+    /// Calls the world so, for people: by this name the library's [events](crate#what-it-tells) say which world they are of,
+    /// and `{:?}` of it. Without a label it is its [number](Self::number). No two need differ; snapshots do not have it.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// assert_eq!(world.label(), None);
+    /// world.set_label("server");
+    /// assert_eq!(world.label(), Some("server"));
+    /// assert!(format!("{world:?}").contains("server"));
+    /// ```
+    pub fn set_label(&mut self, label: impl Into<Arc<str>>) {
+        let label = label.into();
+        self.seat.set_label(Arc::clone(&label));
+        self.label = Some(label);
+    }
+
+    /// What it [is called](Self::set_label).
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     fn standing(&self, entity: Entity) -> Standing<'_> {

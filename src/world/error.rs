@@ -37,10 +37,13 @@ pub enum WorldError {
     },
     /// The entity lives in another world of the same universe; where a recorder was asked, it is
     /// none of those that this recorder has created since the last flush.
-    #[error("entity {entity}: it lives elsewhere, not in the world or recorder that was asked")]
+    #[error("entity {entity}: it lives {}, not in the world or recorder that was asked", place_of(*world))]
     Elsewhere {
         /// The handle.
         entity: Entity,
+        /// The [number](crate::world::World::number) of the world that it lives in, or that a recorder has created it for,
+        /// if that is known: not where a recorder was asked, nor at the moment at which it goes from one to another.
+        world: Option<u16>,
     },
     /// The entity does not have a fragment, or a query does not see it.
     #[error("entity {entity}: {}", lack.of(name))]
@@ -143,7 +146,7 @@ impl WorldError {
             Self::NotBuilt { entity }
             | Self::AlreadyBuilt { entity }
             | Self::Pending { entity }
-            | Self::Elsewhere { entity }
+            | Self::Elsewhere { entity, .. }
             | Self::Twice { entity }
             | Self::ConstShared { entity, .. }
             | Self::Missing { entity, .. } => *entity = another,
@@ -169,12 +172,20 @@ impl WorldError {
             Self::NotBuilt { entity }
             | Self::AlreadyBuilt { entity }
             | Self::Pending { entity }
-            | Self::Elsewhere { entity }
+            | Self::Elsewhere { entity, .. }
             | Self::Twice { entity }
             | Self::ConstShared { entity, .. }
             | Self::Missing { entity, .. } => Some(*entity),
             _ => None,
         }
+    }
+}
+
+/// Where an entity lives that is not where it was asked for.
+fn place_of(world: Option<u16>) -> String {
+    match world {
+        Some(world) => format!("in world {world} of the universe"),
+        None => "elsewhere".into(),
     }
 }
 
@@ -195,7 +206,10 @@ mod tests {
                 WorldError::NotBuilt { entity },
                 WorldError::AlreadyBuilt { entity },
                 WorldError::Pending { entity },
-                WorldError::Elsewhere { entity },
+                WorldError::Elsewhere {
+                    entity,
+                    world: Some(7),
+                },
                 WorldError::Twice { entity },
                 WorldError::ConstShared {
                     entity,

@@ -56,14 +56,22 @@ impl World {
             Ok(Some(place)) if place == Place::LEAVING => {
                 EntityError::new(entity, EntityFault::Destroyed).into()
             }
-            Ok(Some(place)) if place == Place::COMING => WorldError::Elsewhere { entity },
-            Ok(Some(place))
-                if (self.universe.directory().owner(place).private_of())
-                    .is_some_and(|(world, _)| world == self.number) =>
-            {
-                WorldError::Pending { entity }
+            Ok(Some(place)) if place == Place::COMING => WorldError::Elsewhere {
+                entity,
+                world: None,
+            },
+            Ok(Some(place)) => {
+                let owner = self.universe.directory().owner(place);
+                let private = owner.private_of().map(|(world, _)| world);
+                if private == Some(self.number) {
+                    return WorldError::Pending { entity };
+                }
+                let built = (!owner.is_nobodys()).then(|| owner.world());
+                let world = private.or(built);
+                // It may have come here just now.
+                let world = world.filter(|&world| world != self.number);
+                WorldError::Elsewhere { entity, world }
             }
-            Ok(Some(_)) => WorldError::Elsewhere { entity },
         }
     }
 }

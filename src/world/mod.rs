@@ -158,6 +158,8 @@ pub struct World {
     pub(crate) number: u16,
     /// What is said of its chunks.
     mark: WorldMark,
+    /// What it is called.
+    label: Option<Arc<str>>,
     /// Keeps the number, here and for whoever may outlive the world.
     pub(crate) seat: Arc<Seat>,
     /// What upper rooms keep with the world.
@@ -243,6 +245,7 @@ impl World {
             universe: Arc::clone(universe),
             number,
             mark: WorldMark::new(number),
+            label: None,
             seat: Arc::new(Seat::new(Arc::clone(universe), number)),
             attached: Attached::default(),
             archetypes: Vec::new(),
@@ -396,6 +399,7 @@ impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("World")
             .field("number", &self.number)
+            .field("label", &self.label)
             .field("entities", &self.count())
             .field("archetypes", &self.archetype_count())
             .field("version", &self.version())

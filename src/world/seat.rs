@@ -1,5 +1,6 @@
 //! `Seat`: a world's number, for as long as somebody has it.
 
+use core::fmt;
 use std::sync::Arc;
 
 use crate::archetype::Universe;
@@ -15,6 +16,8 @@ pub(crate) struct Seat {
     pub(crate) number: u16,
     /// The world has ended: who outlives it may have the seat still.
     ended: AtomicU32,
+    /// What the world is called, for those who have no more of it.
+    label: Mutex<Option<Arc<str>>>,
     /// What flushes have held that ended without the world.
     pub(crate) left: Mutex<LeftValues>,
 }
@@ -26,8 +29,14 @@ impl Seat {
             universe: Some(universe),
             number,
             ended: AtomicU32::new(0),
+            label: Mutex::new(None),
             left: Mutex::new(LeftValues::default()),
         }
+    }
+
+    /// The world is called so from now on.
+    pub(super) fn set_label(&self, label: Arc<str>) {
+        *self.label.lock() = Some(label);
     }
 
     /// The world ends.
@@ -48,6 +57,18 @@ impl Seat {
     pub(crate) fn has_ended(&self) -> bool {
         // Ordering: Relaxed: nobody goes on to anything else of the world.
         self.ended.load(Ordering::Relaxed) == 1
+    }
+}
+
+/// The world's label, or else its number: as events have it.
+impl fmt::Display for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Who is written to may wait: nobody is to wait for that.
+        let label = self.label.lock().clone();
+        match label {
+            Some(label) => f.write_str(&label),
+            None => self.number.fmt(f),
+        }
     }
 }
 

@@ -330,7 +330,7 @@ impl SharedValues {
 pub(crate) fn end_shared<T>(value: T) {
     let mut panicked = None;
     note(&mut panicked, || drop(value));
-    end_here(panicked, "a shared value");
+    end_here(panicked, "a shared value", None);
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ fn a_recorder_lends_what_it_has_created_and_nothing_of_another_ones() {
             assert_eq!(there.get::<Position>(yours).unwrap(), &position(n));
             assert!(here.get::<Position>(yours).is_err());
             let error = there.get::<Position>(mine).unwrap_err();
-            assert!(matches!(error, WorldError::Elsewhere { entity } if entity == mine));
+            assert!(matches!(error, WorldError::Elsewhere { entity, .. } if entity == mine));
             assert!(error.to_string().contains("recorder"), "{error}");
         }
         // What one before has created is not the next one's either, though it has the lane.

@@ -25,10 +25,25 @@ fn entities_chunks_and_archetypes_move_to_another_world_without_new_ids() {
     assert_eq!((report.done, land.count(), sea.count()), (10, 4_990, 10));
     assert_eq!(sea.find_by_name("seven"), Some(all[7]));
     assert!(land.find_by_name("seven").is_none() && !land.exists(all[7]));
-    assert!(matches!(
-        land.get::<Name>(all[7]),
-        Err(WorldError::Elsewhere { .. })
-    ));
+    let refused = land.get::<Name>(all[7]).err();
+    let Some(WorldError::Elsewhere { entity, world }) = &refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((*entity, *world), (all[7], Some(sea.number())));
+    let says = refused.map(|refused| refused.to_string());
+    let number = format!("it lives in world {} of the universe, ", sea.number());
+    assert!(says.is_some_and(|says| says.contains(&number)));
+    // Of those that its recorder has created the other world says so, too.
+    let coming = sea.commands().create((Asleep,)).unwrap();
+    let refused = land.get::<Asleep>(coming).err();
+    let world = Some(sea.number());
+    let expected = WorldError::Elsewhere {
+        entity: coming,
+        world,
+    };
+    assert_eq!(refused, Some(expected));
+    assert_eq!(sea.flush().created, 1);
+    sea.destroy(coming).unwrap();
     let again = land.move_slice_to(&mut sea, &all[5..15]).unwrap();
     assert_eq!((again.done, again.refused.len()), (5, 5));
 

@@ -534,11 +534,9 @@ fn who_is_on_the_way_is_elsewhere_to_all_others() {
                 native.get::<u32>(new).map(drop).unwrap_err(),
                 native.set_name(new, "mine").unwrap_err(),
             ];
-            assert!(
-                answers
-                    .iter()
-                    .all(|error| *error == WorldError::Elsewhere { entity: new })
-            );
+            assert!(answers.iter().all(
+                |error| matches!(error, WorldError::Elsewhere { entity, .. } if *entity == new)
+            ));
             assert_eq!(
                 native.build(new, (1_u32,)),
                 Err(WorldError::AlreadyBuilt { entity: new })

@@ -185,7 +185,7 @@ fn destroy_one_or_a_slice_with_duplicates_and_stale_ones_reported_and_the_rest_d
     let positions: Vec<_> = report.refused.iter().map(|(at, _)| *at).collect();
     assert_eq!(positions, [1, 3, 4]);
     assert!(dead(&report.refused[0].1, ants[0]) && dead(&report.refused[1].1, ants[1]));
-    assert!(matches!(report.refused[2].1, WorldError::Elsewhere { entity } if entity == bee));
+    assert!(matches!(report.refused[2].1, WorldError::Elsewhere { entity, .. } if entity == bee));
     assert!(report.into_result().is_err());
     assert_eq!((world.count(), other.count(), universe.count()), (2, 1, 3));
 }

@@ -250,7 +250,7 @@ impl World {
             return FlushReport::default();
         }
         if queue.nesting.refuses() {
-            return FlushReport::too_deep();
+            return FlushReport::too_deep(self);
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
@@ -272,7 +272,7 @@ impl World {
         flush.run(self);
         if flush.panicked.is_some() {
             let of_whom = "a flush whose report is lost: users' code panicked in it";
-            flush.report.tell_of_refused(of_whom);
+            flush.report.tell_of_refused(self, of_whom);
         }
         resume(flush.panicked);
         flush.report

@@ -7,7 +7,7 @@ use crate::command::nesting::DEEPEST;
 use crate::entity::Entity;
 use crate::first_few::{FirstFew, SHOWN};
 use crate::panics::tell;
-use crate::world::WorldError;
+use crate::world::{World, WorldError};
 
 /// What a flush could not do for an entity: one of [`FlushReport::refused`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,11 +87,12 @@ pub struct FlushReport {
 impl FlushReport {
     /// Of a flush that would lie too deep in others.
     #[cold]
-    pub(super) fn too_deep() -> Self {
+    pub(super) fn too_deep(world: &World) -> Self {
         tell(|| {
             tracing::warn!(
                 name: "flush_too_deep",
                 target: "megachunk::flush",
+                world = %world.seat,
                 deepest = DEEPEST,
                 "a closure flushes in so many flushes, one in the other: this one is left to those round it, which begin no \
                  other round"
@@ -139,19 +140,20 @@ impl FlushReport {
     /// Tells `tracing` that commands were refused, if some were: how many, and the first of them. What is for entities that
     /// died meanwhile, or waits for the next flush, is nobody's fault.
     #[inline]
-    pub(crate) fn tell_of_refused(&self, of_whom: &str) {
+    pub(crate) fn tell_of_refused(&self, world: &World, of_whom: &str) {
         if !self.refused.is_empty() {
-            self.tell_of_first(of_whom);
+            self.tell_of_first(world, of_whom);
         }
     }
 
     #[cold]
-    fn tell_of_first(&self, of_whom: &str) {
+    fn tell_of_first(&self, world: &World, of_whom: &str) {
         let Refused { entity, error, by } = &self.refused[0];
         tell(|| {
             tracing::warn!(
                 name: "commands_refused",
                 target: "megachunk::flush",
+                world = %world.seat,
                 of = of_whom,
                 refused = self.refused.len(),
                 dead = self.dead,

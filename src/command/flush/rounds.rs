@@ -60,6 +60,7 @@ impl Flush<'_> {
                     tracing::error!(
                         name: "world_replaced",
                         target: "megachunk::flush",
+                        world = %queue.seat,
                         "a closure put another world in the place of its own: what was to come after it is dropped"
                     );
                 });
@@ -112,10 +113,12 @@ impl Flush<'_> {
         self.lanes.clear();
         // Who has set one round means it so.
         if rounds > 1 {
+            let seat = &self.queue.seat;
             tell(|| {
                 tracing::debug!(
                     name: "flush_unfinished",
                     target: "megachunk::flush",
+                    world = %seat,
                     rounds,
                     recorders = left,
                     "a flush leaves commands to the next one: what it runs, or other threads, record new ones in each \

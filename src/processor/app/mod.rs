@@ -11,6 +11,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tracing::Span;
+
 pub use clock::Rate;
 pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
@@ -18,6 +20,7 @@ pub use time::Time;
 
 use crate::panics::{Panicked, after, end_all, first, note, resume, tell};
 use crate::processor::ScheduleError;
+use crate::span;
 use crate::sync::fork_join;
 
 /// How long [`App::run`] sleeps at most where no tick is to come.
@@ -59,12 +62,13 @@ impl App {
     pub fn add(&mut self, name: impl Into<String>, simulation: Simulation) -> &mut Simulation {
         let replaced = self.replace(name, simulation);
         let at = self.simulations.len() - 1;
-        if replaced.is_some() {
+        if let Some(replaced) = &replaced {
             let name = &self.simulations[at].0;
             tell(|| {
                 tracing::warn!(
                     name: "simulation_replaced",
                     target: "megachunk::schedule",
+                    world = %replaced.world().seat,
                     name,
                     "an app has a simulation of this name already: it is dropped, and its world with it"
                 );
@@ -147,24 +151,34 @@ impl App {
     pub fn update(&mut self, elapsed: Duration) -> Result<(), AppError> {
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(self.simulations.len(), Outcome::default);
+        let around = span::around();
+        let around = around.as_ref();
         let all = self.simulations.iter_mut().zip(&mut outcomes);
-        let all = all.map(|((_, simulation), outcome)| (simulation, outcome));
+        let all = all.map(|((name, simulation), outcome)| Turn {
+            name,
+            simulation,
+            outcome,
+        });
         if fork_join::threads() == 1 {
-            all.for_each(|(simulation, outcome)| outcome.advance(simulation, elapsed));
+            all.for_each(|turn| turn.advance(around, elapsed));
         } else {
-            let groups = one_after_the_other(all, |(simulation, _)| {
-                let universe = simulation.world().universe();
+            let groups = one_after_the_other(all, |turn| {
+                let universe = turn.simulation.world().universe();
                 universe.is_ordered().then_some(Arc::as_ptr(universe))
             });
             let (mut here, mut others) = (Vec::new(), Vec::new());
             for group in groups {
-                if here.is_empty() || group.iter().any(|(one, _)| one.schedule().is_bound()) {
+                let is_bound = |turn: &Turn<'_>| turn.simulation.schedule().is_bound();
+                if here.is_empty() || group.iter().any(is_bound) {
                     here.extend(group);
                 } else {
                     others.push(group);
                 }
             }
-            let advance = |group| advance_all(group, elapsed);
+            let advance = |group: Vec<Turn<'_>>| {
+                let turns = group.into_iter();
+                turns.for_each(|turn| turn.advance(around, elapsed));
+            };
             fork_join::beside(|| advance(here), others, advance);
         }
         let mut panicked = None;
@@ -251,16 +265,20 @@ fn one_after_the_other<T, K: Eq + Hash>(
     groups
 }
 
-fn advance_all(group: Vec<(&mut Simulation, &mut Outcome)>, elapsed: Duration) {
-    for (simulation, outcome) in group {
-        outcome.advance(simulation, elapsed);
-    }
+/// A simulation that advances.
+struct Turn<'a> {
+    name: &'a str,
+    simulation: &'a mut Simulation,
+    outcome: &'a mut Outcome,
 }
 
-impl Outcome {
-    fn advance(&mut self, simulation: &mut Simulation, elapsed: Duration) {
-        note(&mut self.panicked, || {
-            self.result = simulation.advance_noting(elapsed).err();
+impl Turn<'_> {
+    fn advance(self, around: Option<&Span>, elapsed: Duration) {
+        let Outcome { result, panicked } = self.outcome;
+        note(panicked, || {
+            *result = span::simulation(around, self.name, self.simulation, |simulation| {
+                simulation.advance_noting(elapsed).err()
+            });
         });
     }
 }

@@ -6,6 +6,7 @@ use core::time::Duration;
 use crate::panics::{note, resume};
 use crate::processor::app::clock::Clock;
 use crate::processor::{Rate, Schedule, ScheduleError, ScheduleReport, Time};
+use crate::span;
 use crate::world::World;
 
 /// A world with its processors and its time: ticks every frame or at a fixed rate, is paused, stepped.
@@ -308,26 +309,37 @@ impl Simulation {
             ..SimulationReport::default()
         };
         for _ in 0..due.ticks {
-            let time = Time {
-                step: due.step,
-                now: self.world.time_after(due.step),
-                tick: self.ticks,
-            };
-            *self.world.resources_mut().get_or_insert_with(Time::default) = time;
-            self.ticks = self.ticks.wrapping_add(1);
-            // Who starts with this tick is told of it, and hears what arrives with it.
-            let (mut solved, mut panicked) = (Ok(()), None);
-            note(&mut panicked, || {
-                solved = self.schedule.solve(&mut self.world);
-            });
-            // Whatever comes of that: the tick is counted, and so is its time.
-            note(&mut panicked, || self.world.advance_time(due.step));
-            resume(panicked);
-            solved?;
-            let report = run(&mut self.schedule, &mut self.world)?;
-            self.last.schedule.add(report);
-            self.last.ticks += 1;
+            span::tick(self.ticks, self, |simulation| {
+                simulation.tick_once(due.step, &mut run)
+            })?;
         }
+        Ok(())
+    }
+
+    fn tick_once(
+        &mut self,
+        step: Duration,
+        run: &mut impl FnMut(&mut Schedule, &mut World) -> Result<ScheduleReport, ScheduleError>,
+    ) -> Result<(), ScheduleError> {
+        let time = Time {
+            step,
+            now: self.world.time_after(step),
+            tick: self.ticks,
+        };
+        *self.world.resources_mut().get_or_insert_with(Time::default) = time;
+        self.ticks = self.ticks.wrapping_add(1);
+        // Who starts with this tick is told of it, and hears what arrives with it.
+        let (mut solved, mut panicked) = (Ok(()), None);
+        note(&mut panicked, || {
+            solved = self.schedule.solve(&mut self.world);
+        });
+        // Whatever comes of that: the tick is counted, and so is its time.
+        note(&mut panicked, || self.world.advance_time(step));
+        resume(panicked);
+        solved?;
+        let report = run(&mut self.schedule, &mut self.world)?;
+        self.last.schedule.add(report);
+        self.last.ticks += 1;
         Ok(())
     }
 

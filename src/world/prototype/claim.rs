@@ -113,6 +113,10 @@ impl Drop for Claims<'_> {
         for taken in self.taken.drain(..).rev() {
             self.world.put_out(taken, &mut panicked);
         }
-        end_here(panicked, "a value of a copy that could not be made");
+        end_here(
+            panicked,
+            "a value of a copy that could not be made",
+            Some(&self.world.seat),
+        );
     }
 }

@@ -186,8 +186,9 @@ impl Machine {
         let look = looks - 1 - back;
         let seen = changes.since(which, world, changes.versions[look]);
         let known = changes.known.iter();
-        // They are counted from one on.
-        let later = known.filter(|known| known.touched[which] > look + 1);
+        // They are counted from one on. Who has it no more is in no chunk of those that have it.
+        let later =
+            known.filter(|known| known.values[which] != NONE && known.touched[which] > look + 1);
         must_see(which, &seen, later.map(|known| known.entity));
     }
 

@@ -29,8 +29,9 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 pub enum Author {
     /// A processor, by its name: its own recorders, or, of an exclusive one, recorders of the world that was lent to it.
     /// Also when it has kept a [`ParallelCommands`](super::ParallelCommands) and has that record later, as long as no
-    /// more than eight schedules have run on the world since. (An exclusive one that gives the world away whole, and
-    /// leaves another in its place, is the author of what is recorded there until another has it.)
+    /// more than seven other schedules have run on the world since; one to which processors were added, or of which some
+    /// were removed, is another one. (An exclusive processor that gives the world away whole, and leaves another in its
+    /// place, is the author of what the world's own recorders record there, but while another has it.)
     Processor(Arc<str>),
     /// Somebody who was no processor: a recorder that the program opened before the flush.
     #[default]

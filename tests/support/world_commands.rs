@@ -299,6 +299,9 @@ impl Machine {
                             Err(refusal) => refused.push((entity, kinds, payload, refusal)),
                         }
                     }
+                    Done::NotBuilt(entity, kinds, payload, refusal) => {
+                        refused.push((entity, kinds, payload, refusal));
+                    }
                     Done::Wrote(entity, payload, result) => {
                         let own = segment.created.contains(&entity);
                         let expected = match self.model.pending_mut(at, entity).filter(|_| own) {

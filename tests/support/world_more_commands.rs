@@ -72,12 +72,14 @@ impl Recorder<'_> {
                     return;
                 }
                 let built = self.commands.build_copy(entity, prototype);
-                let built = built.map_err(|error| Refusal::of(&error));
-                if built.is_ok() {
-                    self.own.push(entity);
-                }
-                self.done
-                    .push(Done::Built(entity, all_kinds_in(kinds), payload, built));
+                let kinds = all_kinds_in(kinds);
+                self.done.push(match built {
+                    Ok(()) => {
+                        self.own.push(entity);
+                        Done::Built(entity, kinds, payload, Ok(()))
+                    }
+                    Err(error) => Done::NotBuilt(entity, kinds, payload, Refusal::of(&error)),
+                });
             }
             MoreCommand::Reserve { len: 0 } => {
                 let entity = self.commands.reserve().unwrap();

@@ -46,6 +46,8 @@ pub(crate) enum Done {
     /// Copies of a prototype with these kinds and this payload; where numbers of their own begin, if they have any.
     Copied(Vec<Kind>, u32, Option<u32>, Vec<Entity>),
     Built(Entity, &'static [Kind], u32, Result<(), Refusal>),
+    /// Refused before anything was begun for it.
+    NotBuilt(Entity, &'static [Kind], u32, Refusal),
     Wrote(Entity, u32, Result<(), Refusal>),
     Recorded(Entity, Act),
     /// Refused when it was recorded.

@@ -40,7 +40,8 @@ pub(super) enum Mode {
 /// threads is not counted, but the wait for them is. Waiting, a thread of the pool does what else there is in it: another
 /// processor, a piece of another one's loop, another simulation of an app. What of that the library has begun is none of the
 /// processor's own time: [`within`](Self::within) has it. So does that of processors of a schedule which one runs itself,
-/// where those are measured, too. (What others have given to the pool is not known, and counts as its own.)
+/// where those are measured, too. (What others have given to the pool is not known, and counts as its own.) A piece of a
+/// processor's own loop that its thread does while it waits within another processor is in the `within` of both.
 ///
 /// For an [observer](crate::processor::observing_processor), which has no turn, a run is a call of it, whoever changes the
 /// world then.

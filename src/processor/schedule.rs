@@ -217,7 +217,8 @@ impl Schedule {
         }
         // What users gave ends when the processor is gone as a whole: it may panic.
         self.plan = None;
-        let (entry, member) = (self.entries.remove(at), self.crew.remove(at));
+        let (entry, mut member) = (self.entries.remove(at), self.crew.remove(at));
+        self.keep_calls(&entry, &mut member);
         end_all(&mut panicked, [entry.on_start, entry.on_stop]);
         note(&mut panicked, || drop(member));
         resume(panicked);

@@ -301,7 +301,8 @@ fn write_text(to: &mut dyn Write, text: &str) -> io::Result<()> {
 
 impl Schedule {
     /// From now on notes when what runs on which thread; 32 bytes for each. Beside processors these are the calls of
-    /// [observing](super::observing_processor) ones, wherever they come from; runs of the whole schedule, flushes,
+    /// [observing](super::observing_processor) ones, wherever they come from, also of those that are removed meanwhile; runs of the
+    /// whole schedule, flushes,
     /// collections of signals, and each time that the order is solved or archetypes are looked at. Processors
     /// are [measured](Self::set_measured) until the trace is [taken](Self::take_trace); while that is switched off,
     /// the others alone are noted, without observers: of flushes those that follow processors, and those before them that
@@ -323,6 +324,15 @@ impl Schedule {
                     trace.note_calls(&entry.name, &calls);
                 }
             }
+        }
+    }
+
+    /// Has the trace, if there is one, have the calls of an observer that is not a member any more.
+    pub(super) fn keep_calls(&mut self, entry: &Entry, member: &mut MemberCell) {
+        if let Some(trace) = &mut self.trace
+            && let Some(watch) = member.get_mut().runner.stopwatch()
+        {
+            trace.note_calls(&entry.name, &watch.take_calls());
         }
     }
 

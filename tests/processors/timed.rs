@@ -231,6 +231,21 @@ fn a_trace_has_what_makes_a_frame_long() {
 }
 
 #[test]
+fn a_trace_keeps_the_calls_of_an_observer_that_is_removed() {
+    let (mut world, mut schedule) = forest();
+    schedule.start_trace();
+    world.create((Tree,)).expect("there is room");
+    schedule.remove(&mut world, "grow").expect("it is there");
+    let trace = schedule.take_trace().expect("it was started");
+    let lines = lines(&[("game", &trace)]);
+    let calls = lines
+        .iter()
+        .filter(|line| field(line, "cat") == Some("observer"));
+    let names: Vec<_> = calls.map(|line| field(line, "name")).collect();
+    assert_eq!(names, [Some("grow")]);
+}
+
+#[test]
 fn traces_side_by_side_have_one_zero() {
     let mut worlds = [World::new(), World::new()];
     let mut schedules = [Schedule::new(), Schedule::new()];

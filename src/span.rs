@@ -11,16 +11,18 @@ use tracing::callsite::{DefaultCallsite, Identifier};
 use tracing::field::{Empty, FieldSet};
 use tracing::level_filters::LevelFilter;
 use tracing::metadata::Kind;
-use tracing::{Level, Metadata, Span, dispatcher};
+use tracing::{Level, Metadata, Span};
 
 use crate::command::FlushReport;
 use crate::panics::tell;
 use crate::processor::{Simulation, Time};
 use crate::world::{Seat, World};
 
-/// Whether a span of this name, with these fields, is wanted by who listens. Where every listener has said once and for all
-/// that it is not, that is a load. (Not `span_enabled!`, which asks for a span that is called otherwise: filters may go by
-/// names.)
+/// Whether a span of this name, with these fields, may be wanted by who listens: unless every listener has said once and for
+/// all that it is not. A load. Those that want some of them are asked by the span itself, and not here: who filters for
+/// layers, as `tracing-subscriber` does, keeps what it has said until a span or an event follows, and takes the next one for
+/// the one that it was asked for. (Not `span_enabled!`, which asks so, and for a span that is called otherwise: filters may
+/// go by names.)
 macro_rules! is_wanted {
     ($target:literal, $name:literal $(, $field:literal)*) => {{
         static METADATA: Metadata<'static> = Metadata::new(
@@ -34,9 +36,7 @@ macro_rules! is_wanted {
             Kind::SPAN.hint(),
         );
         static CALLSITE: DefaultCallsite = DefaultCallsite::new(&METADATA);
-        let interest = CALLSITE.interest();
-        interest.is_always()
-            || (!interest.is_never() && dispatcher::get_default(|listener| listener.enabled(&METADATA)))
+        !CALLSITE.interest().is_never()
     }};
 }
 
@@ -47,8 +47,8 @@ fn may_be_heard() -> bool {
     LevelFilter::current() >= LevelFilter::DEBUG
 }
 
-/// Whether anybody hears runs, phases and processors. To be asked once for many of them: where somebody listens to other
-/// things of that level, it is more than a load.
+/// Whether anybody may hear runs, phases and processors. To be asked once for many of them: where somebody listens to other
+/// things of that level, it is more than one load.
 #[inline(always)]
 pub(crate) fn is_heard() -> bool {
     may_be_heard() && are_runs_heard()
@@ -283,10 +283,16 @@ pub(crate) fn collect<R>(world: &mut World, run: impl FnOnce(&mut World) -> (R, 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Subscriber, subscriber};
+    use tracing::subscriber::{self, Interest};
+    use tracing::{Event, Subscriber};
 
     use super::*;
+
+    /// What listeners want is kept for all threads together: one test at a time listens to the library.
+    static ONE: Mutex<()> = Mutex::new(());
 
     /// Hears what is so.
     struct Hears(fn(&Metadata<'_>) -> bool);
@@ -305,6 +311,35 @@ mod tests {
         fn exit(&self, _: &Id) {}
     }
 
+    /// Wants to be asked each time, and must not be.
+    struct Filters;
+
+    impl Subscriber for Filters {
+        fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+            Interest::sometimes()
+        }
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            panic!("{metadata:?}: no span follows");
+        }
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {}
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn who_filters_is_asked_by_spans_alone() {
+        let _one = ONE.lock();
+        subscriber::with_default(Filters, || {
+            assert!(is_heard() && is_flush_heard());
+            assert!(is_observer_heard() && is_collect_heard());
+        });
+    }
+
     fn heard(hears: fn(&Metadata<'_>) -> bool) -> (bool, bool, bool) {
         subscriber::with_default(Hears(hears), || {
             (may_be_heard(), is_heard(), is_flush_heard())
@@ -313,6 +348,7 @@ mod tests {
 
     #[test]
     fn who_listens_to_others_hears_no_spans() {
+        let _one = ONE.lock();
         let others = heard(|metadata| metadata.target().starts_with("mygame"));
         assert_eq!(others, (true, false, false));
         let all = heard(|metadata| metadata.target().starts_with("megachunk"));

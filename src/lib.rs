@@ -90,6 +90,7 @@
 //! | `megachunk::schedule` | debug | span | `solve` | `world`, `anew`, `archetypes` | the order is solved anew, or so many new archetypes are looked at |
 //! | `megachunk::schedule` | debug | span | `phase` | `world`, `name` | a phase that has processors |
 //! | `megachunk::schedule` | debug | span | `processor` | `name` | a processor's run, in its phase, or its conditions |
+//! | `megachunk::schedule` | error | span | `help` | | a thread that is in another span does a part of what was begun in the one round this, or in none; no error |
 //! | `megachunk::schedule` | debug | event | `execution_tried` | `world`, `beside`, `first` | [`Execution::Auto`](processor::Execution::Auto) tries processors the other way, of which this is the first |
 //! | `megachunk::schedule` | warn | event | `simulation_replaced` | `world`, `name` | an app drops a simulation for another of this name |
 //! | `megachunk::schedule` | warn | event | `no_threads` | `error` | the system has no threads for parallel work |

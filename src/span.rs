@@ -3,6 +3,8 @@
 //! The crate's documentation has a table of them. Where a panic of who listens would come in the middle of a change it ends
 //! here, as everywhere: see [`tell`].
 
+use core::mem;
+use core::ops::Deref;
 use core::panic::AssertUnwindSafe;
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -110,6 +112,24 @@ fn are_collections_heard() -> bool {
     is_wanted!("megachunk::signal", "collect", "world", "signals")
 }
 
+/// A span that is kept. It may end while a panic is under way, and one of who listens, that comes out of a `drop` then,
+/// would end the program: it ends here.
+pub(crate) struct Kept(pub(crate) Span);
+
+impl Deref for Kept {
+    type Target = Span;
+
+    fn deref(&self) -> &Span {
+        &self.0
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        tell(|| drop(mem::replace(&mut self.0, Span::none())));
+    }
+}
+
 /// Runs in a span, which it is given; a panic of who listens ends here.
 fn within<R>(make: impl FnOnce() -> Span, run: impl FnOnce(&Span) -> R) -> R {
     let mut span = Span::none();
@@ -124,10 +144,10 @@ fn within<R>(make: impl FnOnce() -> Span, run: impl FnOnce(&Span) -> R) -> R {
 
 /// The span that this thread is in, for [`simulation`]s, if those are heard.
 #[inline]
-pub(crate) fn around() -> Option<Span> {
+pub(crate) fn around() -> Option<Kept> {
     let mut around = None;
     if is_heard() {
-        tell(|| around = Some(Span::current()));
+        tell(|| around = Some(Kept(Span::current())));
     }
     around
 }
@@ -294,7 +314,7 @@ mod tests {
     /// What listeners want is kept for all threads together: one test at a time listens to the library.
     static ONE: Mutex<()> = Mutex::new(());
 
-    /// Hears what is so.
+    /// Hears what is so, and panics when a span ends.
     struct Hears(fn(&Metadata<'_>) -> bool);
 
     impl Subscriber for Hears {
@@ -309,6 +329,9 @@ mod tests {
         fn event(&self, _: &Event<'_>) {}
         fn enter(&self, _: &Id) {}
         fn exit(&self, _: &Id) {}
+        fn try_close(&self, _: Id) -> bool {
+            resume_unwind(Box::new("closes"))
+        }
     }
 
     /// Wants to be asked each time, and must not be.
@@ -338,6 +361,19 @@ mod tests {
             assert!(is_heard() && is_flush_heard());
             assert!(is_observer_heard() && is_collect_heard());
         });
+    }
+
+    #[test]
+    fn a_span_that_is_kept_may_end_while_something_panics() {
+        let hears = |metadata: &Metadata<'_>| metadata.target() == module_path!();
+        let kept = subscriber::with_default(Hears(hears), || Kept(tracing::info_span!("own")));
+        assert!(!kept.is_disabled());
+        let ends = || {
+            let _kept = kept;
+            resume_unwind(Box::new("bad"))
+        };
+        let panic: Box<_> = catch_unwind(AssertUnwindSafe(ends)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"bad"));
     }
 
     fn heard(hears: fn(&Metadata<'_>) -> bool) -> (bool, bool, bool) {

@@ -120,8 +120,13 @@ thread_local! {
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
+/// As for `tracing-subscriber`'s `Registry`: a span that was entered again is not the current one by that.
 fn current() -> Option<u64> {
-    ENTERED.with_borrow(|entered| entered.last().copied())
+    ENTERED.with_borrow(|entered| {
+        let is_first = |at: &usize| !entered[..*at].contains(&entered[*at]);
+        let first = (0..entered.len()).rev().find(is_first);
+        first.map(|at| entered[at])
+    })
 }
 
 impl Listener {
@@ -218,6 +223,16 @@ fn hear(act: impl FnOnce()) -> Log {
     heard
 }
 
+/// A world of so many rows. Whose composition is new, which others would hear that listen meanwhile.
+fn world_of(rows: u32) -> World {
+    let mut world = World::new();
+    hear(|| {
+        let all = world.create_batch((0..rows).map(|n| (n,)));
+        assert!(all.is_ok());
+    });
+    world
+}
+
 /// A pool of two threads, one of which is held until the other is done with `act`.
 fn on_one_of_two_threads(act: impl FnOnce() + Send) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
@@ -303,10 +318,7 @@ fn a_processor_that_runs_within_another_is_in_its_phase() {
 
 #[test]
 fn what_a_parallel_loop_tells_is_its_processors() {
-    let mut world = World::new();
-    let _ = world
-        .create_batch((0..50_000_u32).map(|n| (n,)))
-        .expect("there is room");
+    let mut world = world_of(50_000);
     let mut schedule = Schedule::new();
     schedule.add(processor("loops", |mut rows: QueryRun<'_, &u32>| {
         let came: Mutex<HashSet<ThreadId>> = Mutex::default();
@@ -348,6 +360,80 @@ fn what_a_parallel_loop_tells_is_its_processors() {
     pool.broadcast(|_| assert!(ENTERED.with_borrow(Vec::is_empty)));
 }
 
+/// Rows of a loop, the first of which waits in a span of its own, `other`, and has this thread do the rest meanwhile, whose
+/// rows tell that they were gone through.
+#[derive(Default)]
+struct Interrupted {
+    has_begun: AtomicBool,
+    has_waited: AtomicBool,
+}
+
+impl Interrupted {
+    fn row(&self) {
+        if !self.has_begun.swap(true, Ordering::Relaxed) {
+            let _other = tracing::info_span!("other").entered();
+            assert_eq!(rayon::yield_now(), Some(rayon::Yield::Executed));
+            tracing::info!("waited");
+            self.has_waited.store(true, Ordering::Relaxed);
+        } else if !self.has_waited.load(Ordering::Relaxed) {
+            tracing::info!("row");
+        }
+    }
+
+    /// What the rows' spans, `help`, are in.
+    fn told(log: &Log) -> Vec<Option<&Heard>> {
+        let (rows, waited): (Vec<_>, Vec<_>) = log
+            .events
+            .iter()
+            .partition(|event| event.fields.contains("row"));
+        let of = waited.iter().map(|event| log.parent(event));
+        let of: Vec<_> = of.flatten().collect();
+        assert!(
+            matches!(of[..], [of] if of.is("other", "")),
+            "{waited:?} {of:?}"
+        );
+        let told = rows.iter().map(|event| {
+            let of = log.parent(event).expect("a span of its own");
+            assert!(of.is("help", ""), "{of:?}");
+            log.parent(of)
+        });
+        told.collect()
+    }
+}
+
+#[test]
+fn a_loop_whose_rest_is_done_within_another_span_tells_of_it_in_its_own() {
+    let mut world = world_of(20_000);
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Alone);
+    schedule.add(processor("loops", |mut rows: QueryRun<'_, &u32>| {
+        let interrupted = Interrupted::default();
+        rows.par_for_each(|_| interrupted.row());
+    }));
+    let log = hear(|| on_one_of_two_threads(|| _ = schedule.run(&mut world).expect("it runs")));
+    let told = Interrupted::told(&log);
+    assert!(!told.is_empty());
+    for of in told {
+        let of = of.expect("a processor");
+        assert!(of.is("processor", "name=\"loops\""), "{of:?}");
+    }
+}
+
+#[test]
+fn a_loop_in_no_span_whose_rest_is_done_within_one_tells_of_it_in_none() {
+    let mut world = world_of(20_000);
+    let mut query = world.query::<&u32, ()>().expect("it is a fragment");
+    let log = hear(|| {
+        on_one_of_two_threads(|| {
+            let interrupted = Interrupted::default();
+            query.par_for_each(|_| interrupted.row());
+        });
+    });
+    let told = Interrupted::told(&log);
+    assert!(!told.is_empty());
+    assert!(told.iter().all(Option::is_none), "{told:?}");
+}
+
 fn own_id() -> ThreadId {
     std::thread::current().id()
 }
@@ -361,7 +447,10 @@ fn what_makes_a_run_long_is_heard() {
         ..Time::default()
     });
     let hit = world.signal::<()>("hit").expect("it is the first");
-    let stone = world.create((1_u8,)).expect("there is room");
+    let mut stone = None;
+    // (Others that listen meanwhile would hear of the composition.)
+    hear(|| stone = world.create((1_u8,)).ok());
+    let stone = stone.expect("there is room");
     let mut schedule = Schedule::new();
     schedule.add(observing_processor::<Tree, ()>(
         "grow",

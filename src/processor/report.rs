@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use tracing::Span;
-
 use crate::command::FlushReport;
 
 /// What a run has done.
@@ -59,8 +57,6 @@ pub(super) struct Progress {
     flush: Option<FlushReport>,
     /// A segment of long runs was run another way than is its habit.
     pub(super) trial: bool,
-    /// The span of the phase, if it is heard.
-    pub(super) phase: Option<Span>,
 }
 
 impl Progress {

@@ -4,6 +4,8 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use tracing::Span;
+
 use crate::command::{Source, Stripes, saturated};
 use crate::panics::tell;
 use crate::processor::entry::Entry;
@@ -122,7 +124,8 @@ impl Schedule {
     ) -> Outcome {
         self.begin(world, progress, watch)?;
         if !span::is_heard() {
-            return self.run_segments(world, Phase::PrePhysics, Phase::FrameEnd, progress, watch);
+            let all = (Phase::PrePhysics, Phase::FrameEnd);
+            return self.run_segments(world, all, None, progress, watch);
         }
         let mut phases = Phase::ALL.into_iter();
         phases.try_for_each(|phase| self.go_through(world, phase, progress, watch))
@@ -216,10 +219,7 @@ impl Schedule {
             return Ok(());
         }
         span::phase(phase.name(), world, |world, span| {
-            progress.phase = span.cloned();
-            let outcome = self.run_segments(world, phase, phase, progress, watch);
-            progress.phase = None;
-            outcome
+            self.run_segments(world, (phase, phase), span, progress, watch)
         })
     }
 
@@ -229,19 +229,19 @@ impl Schedule {
         self.plan.as_ref().map_or(0..0, of_phases)
     }
 
-    /// Runs the segments of phases that follow each other.
+    /// Runs the segments of phases that follow each other, in the span of the phase, if it is heard.
     #[inline]
     fn run_segments(
         &mut self,
         world: &mut World,
-        first: Phase,
-        last: Phase,
+        (first, last): (Phase, Phase),
+        phase: Option<&Span>,
         progress: &mut Progress,
         watch: &mut impl Watch,
     ) -> Outcome {
         for at in self.segments(first, last) {
             self.look(world)?;
-            self.run_segment(world, at, progress, watch)?;
+            self.run_segment(world, at, phase, progress, watch)?;
         }
         Ok(())
     }
@@ -251,6 +251,7 @@ impl Schedule {
         &mut self,
         world: &mut World,
         at: usize,
+        phase: Option<&Span>,
         progress: &mut Progress,
         watch: &mut W,
     ) -> Outcome {
@@ -271,7 +272,7 @@ impl Schedule {
         progress.ran += segment.ran;
         progress.idle += segment.idle;
         if segment.exclusive {
-            return self.run_exclusive(world, at, progress, watch);
+            return self.run_exclusive(world, at, phase, progress, watch);
         }
         let version = world.begin_versions(segment.vertices.len() as u32);
         let first = world.moment(version);
@@ -307,7 +308,7 @@ impl Schedule {
             measured: self.measured,
             heard,
             observed: self.measured || heard,
-            phase: progress.phase.as_ref(),
+            phase,
             failed: AtomicU32::new(0),
             passed_by: AtomicU32::new(0),
         };
@@ -366,6 +367,7 @@ impl Schedule {
         &mut self,
         world: &mut World,
         at: usize,
+        phase: Option<&Span>,
         progress: &mut Progress,
         watch: &mut impl Watch,
     ) -> Outcome {
@@ -396,7 +398,7 @@ impl Schedule {
             let runner = &mut member.runner;
             let timing = &mut member.timing;
             let mut outcome = Ok(true);
-            span::processor(heard, progress.phase.as_ref(), &member.name, || {
+            span::processor(heard, phase, &member.name, || {
                 let measured = self.measured.then(|| timing.begin());
                 crate::panics::note(&mut panicked, || outcome = runner.run_alone(world));
                 if let Some(measured) = measured {

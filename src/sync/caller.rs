@@ -6,21 +6,30 @@
 //! help was asked for, of the subscriber that hears the caller; and the time that they take is taken off what was
 //! [measured](Measured) on their thread before.
 //!
+//! A thread can be in that span already, below another one in which it waits; or be in one, while help was asked for in
+//! none. To enter the span is not enough then: for `tracing-subscriber`'s `Registry` a span that is entered twice is not the
+//! current one a second time. So who helps is asked again where it is, and gets a new span within the caller's, `help`, or
+//! one within none. (Who listens and wants no such span has the events in the one in which its thread waited; and a
+//! subscriber that does not say which span is the current one is taken to be in the one that was entered last.)
+//!
 //! While nobody listens and nothing is measured, that is a relaxed load and a look at a thread-local word for a call, and
 //! such a word for each helper. Who listens may panic, here as everywhere: see [`tell`].
 
 use core::cell::Cell;
+use core::mem;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::panic::{catch_unwind, resume_unwind};
+use std::thread;
 use std::time::Instant;
 
-use tracing::dispatcher::{self, DefaultGuard, Dispatch};
+use tracing::dispatcher::{self, Dispatch};
 use tracing::level_filters::LevelFilter;
-use tracing::span::{Entered, Span};
+use tracing::span::Span;
 
 use super::thread_local;
 use crate::panics::tell;
+use crate::span::Kept;
 
 thread_local! {
     /// What is measured on this thread, and how long other work has taken within it.
@@ -102,7 +111,8 @@ pub(crate) struct Caller {
     heard: Option<Heard>,
 }
 
-/// The span in which help was asked for, and who hears it.
+/// The span in which help was asked for, which may be none, and who hears it. Not [`Kept`]: it is dropped first, and then
+/// who hears it.
 struct Heard {
     span: Span,
     listener: Dispatch,
@@ -143,12 +153,10 @@ impl Caller {
     #[cold]
     fn help_observed<R>(&self, work: impl FnOnce() -> R) -> R {
         let measured = (doing() != self.work).then(|| Measured::begin(self.work));
-        let mut entered = None;
-        if let Some(heard) = &self.heard {
-            tell(|| entered = heard.enter());
-        }
-        let done = catch_unwind(AssertUnwindSafe(work));
-        tell(|| drop(entered));
+        let done = match &self.heard {
+            Some(heard) => heard.within(work),
+            None => catch_unwind(AssertUnwindSafe(work)),
+        };
         if let Some(measured) = measured {
             measured.end();
         }
@@ -159,7 +167,8 @@ impl Caller {
     }
 }
 
-/// The span that this thread is in, if that is not said, and who hears it; `None` if nobody does.
+/// The span that this thread is in, if that is not said, and who hears it; `None` if nobody does. That it is in none is
+/// worth keeping where who listens knows it.
 #[cold]
 fn heard_in(span: Option<&Span>) -> Option<Heard> {
     let mut heard = None;
@@ -167,19 +176,64 @@ fn heard_in(span: Option<&Span>) -> Option<Heard> {
         let span = span.filter(|span| !span.is_disabled()).cloned();
         let span = span.unwrap_or_else(Span::current);
         let listener = span.with_subscriber(|(_, listener)| listener.clone());
+        let listener = listener.or_else(|| {
+            dispatcher::get_default(|listener| {
+                let current = listener.current_span();
+                (current.is_known() && current.id().is_none()).then(|| listener.clone())
+            })
+        });
         heard = listener.map(|listener| Heard { span, listener });
     });
     heard
 }
 
 impl Heard {
-    /// Has this thread be in the span, unless it is; until what it gives back is dropped.
-    fn enter(&self) -> Option<(Entered<'_>, DefaultGuard)> {
-        if self.listener.current_span().id() == self.span.id().as_ref() {
-            return None;
-        }
-        let listens = dispatcher::set_default(&self.listener);
-        Some((self.span.enter(), listens))
+    /// Does some work, with this thread in the span.
+    fn within<R>(&self, work: impl FnOnce() -> R) -> thread::Result<R> {
+        let (mut listens, mut entered, mut anew) = (None, None, None);
+        tell(|| {
+            if self.is_entered() == Some(true) {
+                return;
+            }
+            listens = Some(dispatcher::set_default(&self.listener));
+            entered = Some(self.span.enter());
+            if self.is_entered() == Some(false) {
+                anew = self.anew();
+            }
+            if anew.is_some() {
+                entered = None;
+            }
+        });
+        let mut entered_anew = None;
+        tell(|| entered_anew = anew.as_deref().map(Span::enter));
+        let done = catch_unwind(AssertUnwindSafe(work));
+        tell(|| drop(entered_anew));
+        drop(anew);
+        tell(|| drop(entered));
+        tell(|| drop(listens));
+        done
+    }
+
+    /// Whether this thread is in the span, if who hears it knows.
+    fn is_entered(&self) -> Option<bool> {
+        let current = self.listener.current_span();
+        let is_own = || current.id() == self.span.id().as_ref();
+        current.is_known().then(is_own)
+    }
+
+    /// A new span within the span, or within none, unless who hears it wants none. An error's, so that filters by level let
+    /// it through.
+    fn anew(&self) -> Option<Kept> {
+        let parent = self.span.id();
+        let span = tracing::error_span!(target: "megachunk::schedule", parent: parent, "help");
+        (!span.is_disabled()).then(|| Kept(span))
+    }
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        tell(|| drop(mem::replace(&mut self.span, Span::none())));
+        tell(|| drop(mem::replace(&mut self.listener, Dispatch::none())));
     }
 }
 
@@ -187,6 +241,7 @@ impl Heard {
 mod tests {
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Metadata, Subscriber};
+    use tracing_core::span::Current;
 
     use super::*;
 
@@ -234,37 +289,78 @@ mod tests {
         assert_eq!(doing(), 0);
     }
 
-    /// Says that it is in a span, and panics whenever one begins or ends.
-    struct Burns;
+    /// Says that it is in no span, and panics wherever it is to.
+    struct Burns(&'static [&'static str]);
+
+    impl Burns {
+        fn may(&self, act: &'static str) {
+            if self.0.contains(&act) {
+                resume_unwind(Box::new(act));
+            }
+        }
+    }
 
     impl Subscriber for Burns {
-        fn enabled(&self, _: &Metadata<'_>) -> bool {
-            true
+        /// Nothing else: whether anybody listens is kept for all threads, and other tests ask.
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == module_path!() || metadata.name() == "help"
         }
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
+        fn new_span(&self, span: &Attributes<'_>) -> Id {
+            if span.metadata().name() == "help" {
+                self.may("begin");
+            }
             Id::from_u64(1)
         }
         fn record(&self, _: &Id, _: &Record<'_>) {}
         fn record_follows_from(&self, _: &Id, _: &Id) {}
         fn event(&self, _: &Event<'_>) {}
         fn enter(&self, _: &Id) {
-            resume_unwind(Box::new("enters"));
+            self.may("enter");
         }
         fn exit(&self, _: &Id) {
-            resume_unwind(Box::new("leaves"));
+            self.may("leave");
+        }
+        fn clone_span(&self, id: &Id) -> Id {
+            self.may("clone");
+            id.clone()
+        }
+        fn try_close(&self, _: Id) -> bool {
+            self.may("close");
+            true
+        }
+        fn current_span(&self) -> Current {
+            self.may("look");
+            Current::none()
         }
     }
 
     #[test]
-    fn whose_listener_panics_is_helped() {
-        let caller = tracing::subscriber::with_default(Burns, || {
-            let span = tracing::info_span!("own");
-            Caller::in_span(Some(&span))
-        });
-        assert!(caller.heard.is_some());
-        assert_eq!(caller.help(|| 7), 7);
-        let helps = || caller.help(|| resume_unwind(Box::new("bad")));
-        let panic = catch_unwind(AssertUnwindSafe(helps)).unwrap_err();
-        assert_eq!(panic.downcast_ref(), Some(&"bad"));
+    fn whose_listener_panics_is_helped_and_may_end_while_it_panics() {
+        let all: [&[_]; 7] = [
+            &[],
+            &["look", "close"],
+            &["enter", "leave", "close"],
+            &["leave", "close"],
+            &["close"],
+            &["begin", "leave", "close"],
+            &["clone", "close"],
+        ];
+        for burns in all {
+            let caller = tracing::subscriber::with_default(Burns(burns), || {
+                let span = Kept(tracing::info_span!("own"));
+                Caller::in_span(Some(&span))
+            });
+            assert_eq!(caller.heard.is_none(), burns.contains(&"clone"));
+            assert_eq!(caller.help(|| 7), 7);
+            let helps = || caller.help(|| resume_unwind(Box::new("bad")));
+            let panic = catch_unwind(AssertUnwindSafe(helps)).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&"bad"));
+            let ends = || {
+                let _caller = caller;
+                resume_unwind(Box::new("worse"))
+            };
+            let panic: Box<_> = catch_unwind(AssertUnwindSafe(ends)).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&"worse"));
+        }
     }
 }

@@ -152,7 +152,7 @@ impl App {
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(self.simulations.len(), Outcome::default);
         let around = span::around();
-        let around = around.as_ref();
+        let around = around.as_deref();
         let all = self.simulations.iter_mut().zip(&mut outcomes);
         let all = all.map(|((name, simulation), outcome)| Turn {
             name,

@@ -116,6 +116,10 @@
 //!
 //! While nobody listens, a span or event is a relaxed load.
 //!
+//! What a thread does for others while it waits, a piece of another processor's loop, say, is told in their span. A filter
+//! by targets has to let `help` through for that (`mygame=info,megachunk::schedule=error`): without it, what is done for a
+//! span that the thread is in already, or for a caller in none, is told in the span in which it waits.
+//!
 //! # Where the arguments are
 //! In `papers/`. `entity-index.md`, `mega-chunk.md`, `archetype-storage.md`,
 //! `structural-changes.md`, `signals.md` and `processors.md` tell each protocol's state, orderings,

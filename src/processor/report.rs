@@ -72,13 +72,22 @@ impl Progress {
         self.idle += count;
     }
 
-    /// All of it.
-    #[inline]
-    pub(super) fn report(self) -> ScheduleReport {
+    /// All of it, taken out.
+    #[inline(always)]
+    pub(super) fn report(&mut self) -> ScheduleReport {
+        let (ran, idle) = (self.ran, self.idle);
+        // By itself, so that an empty report is made where it is to be: to move one takes longer than some processors.
+        if self.flush.is_none() {
+            return ScheduleReport {
+                ran,
+                idle,
+                flush: FlushReport::default(),
+            };
+        }
         ScheduleReport {
-            ran: self.ran,
-            idle: self.idle,
-            flush: self.flush.unwrap_or_default(),
+            ran,
+            idle,
+            flush: self.flush.take().unwrap_or_default(),
         }
     }
 }

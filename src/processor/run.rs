@@ -59,7 +59,7 @@ impl Schedule {
         } else {
             self.run_phases(world, &mut progress, watch)
         };
-        self.end(outcome, progress)
+        self.end(outcome, &mut progress)
     }
 
     /// Runs all phases once, in a span of its own, and with a place in the trace.
@@ -101,11 +101,11 @@ impl Schedule {
         self.broken_off.as_deref()
     }
 
-    #[inline]
+    #[inline(always)]
     fn end(
         &mut self,
         outcome: Outcome,
-        progress: Progress,
+        progress: &mut Progress,
     ) -> Result<ScheduleReport, ScheduleError> {
         match outcome {
             Ok(()) => Ok(progress.report()),
@@ -147,7 +147,7 @@ impl Schedule {
         let watch = &mut Unwatched;
         let begun = self.begin(world, &mut progress, watch);
         let outcome = begun.and_then(|()| self.go_through(world, phase, &mut progress, watch));
-        self.end(outcome, progress)
+        self.end(outcome, &mut progress)
     }
 
     /// The processor whose turn had a version, when its phase ran last: so

@@ -122,7 +122,7 @@ impl Schedule {
             mode: Mode::Runs,
             pieces: (0, 0),
             failure: None,
-            timing: Timing::default(),
+            timing: Box::default(),
         }));
         self.entries.push(entry);
         self.plan = None;
@@ -356,7 +356,7 @@ impl Schedule {
         let crew = self.crew.iter_mut().map(|member| {
             let member = member.get_mut();
             let watch = member.runner.stopwatch();
-            watch.map_or(member.timing, Stopwatch::timing)
+            watch.map_or(*member.timing, Stopwatch::timing)
         });
         self.entries.iter().map(|entry| &*entry.name).zip(crew)
     }
@@ -381,7 +381,7 @@ impl Schedule {
     pub fn reset_timings(&mut self) -> &mut Self {
         for member in &mut self.crew {
             let member = member.get_mut();
-            member.timing = Timing::default();
+            *member.timing = Timing::default();
             if let Some(watch) = member.runner.stopwatch() {
                 watch.reset();
             }

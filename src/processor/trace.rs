@@ -124,7 +124,7 @@ impl Trace {
         for processor in segment.processors() {
             let member = crew[processor].get_mut();
             let began = member.timing.began.take();
-            let timing = member.timing;
+            let timing = *member.timing;
             if let (true, Some(began)) = (
                 member.mode != Mode::Idle,
                 began.filter(|&began| began >= self.began),

@@ -3,7 +3,7 @@
 use core::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use megachunk::fragment::Plain;
 use megachunk::prelude::*;
@@ -14,24 +14,24 @@ mod then {
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(C)]
-    pub(super) struct V1 {
-        pub(super) now: u8,
+    pub(crate) struct V1 {
+        pub(crate) now: u8,
     }
     megachunk::plain!(V1 { now });
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(C)]
-    pub(super) struct V2 {
-        pub(super) friend: Entity,
-        pub(super) now: u64,
+    pub(crate) struct V2 {
+        pub(crate) friend: Entity,
+        pub(crate) now: u64,
     }
     megachunk::plain!(V2 { friend, now });
 }
-use then::{V1, V2};
+pub(crate) use then::{V1, V2};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]
-struct Health {
+pub(crate) struct Health {
     now: u32,
     most: u32,
     friend: Entity,
@@ -81,7 +81,7 @@ fn converting<O: Plain>(options: LoadOptions, convert: fn(O) -> Health) -> LoadO
     names.fold(options, |options, name| options.convert(name, convert))
 }
 
-fn from_v1(old: V1) -> Health {
+pub(crate) fn from_v1(old: V1) -> Health {
     health(old.now.into(), Entity::PLACEHOLDER)
 }
 
@@ -474,7 +474,7 @@ fn values_without_bytes_are_converted_as_others_are() {
 }
 
 /// Registers a type as `t` in a role.
-fn register_as<T: Plain + SharedFragment>(registry: &FragmentRegistry, role: &str) {
+pub(crate) fn register_as<T: Plain + SharedFragment>(registry: &FragmentRegistry, role: &str) {
     match role {
         "chunk" => registry.register_plain_chunk_as::<T>("t").unwrap(),
         "shared" => registry.register_plain_shared_as::<T>("t").unwrap(),
@@ -636,212 +636,4 @@ fn what_is_converted_to_no_value_is_told_where_the_old_one_lies() {
         };
         assert_eq!(file[at as usize], 177, "{role}");
     }
-}
-
-/// Types of four bytes.
-mod four {
-    use megachunk::fragment::{IsValue, Plain};
-
-    /// Of no shape that anybody knows.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[repr(C)]
-    pub(super) struct Shapeless {
-        pub(super) number: u32,
-    }
-    // SAFETY: four bytes, which may be any.
-    unsafe impl Plain for Shapeless {
-        const IS_VALUE: Option<IsValue> = None;
-    }
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[repr(C)]
-    pub(super) struct Then {
-        pub(super) then: u32,
-    }
-    megachunk::plain!(Then { then });
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    #[repr(C)]
-    pub(super) struct Now {
-        pub(super) now: u32,
-    }
-    megachunk::plain!(Now { now });
-}
-use four::{Now, Shapeless, Then};
-
-/// A file of an entity that has a value, and of a world that has it as a resource.
-fn with_one<T: Plain>(value: T) -> (Vec<u8>, Entity) {
-    let mut world = World::new();
-    world.registry().register_plain_as::<T>("one").unwrap();
-    world.registry().register_state_as::<T>("one").unwrap();
-    let ant = world.create((value,)).unwrap();
-    world.resources_mut().insert(value);
-    (world.to_snapshot(&Default::default()).unwrap(), ant)
-}
-
-/// What the two are that `with_one` has saved.
-fn load_one<T: Plain>(
-    (file, ant): &(Vec<u8>, Entity),
-    options: &LoadOptions,
-) -> Result<[T; 2], SnapshotError> {
-    let universe = Universe::new();
-    let registry = universe.registry();
-    registry.register_plain_as::<T>("one").unwrap();
-    registry.register_state_as::<T>("one").unwrap();
-    let world = World::from_snapshot_with(file, universe, options)?;
-    let resource = world.resources().get::<T>().copied();
-    Ok([*world.get::<T>(*ant).unwrap(), resource.unwrap()])
-}
-
-/// Both values are converted.
-fn both<O: Plain, N: Plain>(options: LoadOptions, convert: fn(O) -> N) -> LoadOptions {
-    let options = options.convert("one", convert);
-    options.convert_state("one", convert)
-}
-
-#[test]
-fn what_is_for_the_files_type_goes_before_what_may_be() {
-    let known = with_one(Then { then: 7 });
-    let unknown = with_one(Shapeless { number: 7 });
-    let values = |n: u64| Ok([n; 2]);
-    let perhaps = |old: Shapeless| u64::from(old.number) + 100;
-    let surely = |old: Then| u64::from(old.then) + 200;
-    let none = LoadOptions::new();
-    let in_order = both(both(none.clone(), perhaps), surely);
-    assert_eq!(load_one::<u64>(&known, &in_order), values(207));
-    // Of a file that does not know it, it may be either.
-    assert_eq!(load_one::<u64>(&unknown, &in_order), values(107));
-    let in_order = both(both(none.clone(), surely), perhaps);
-    assert_eq!(load_one::<u64>(&known, &in_order), values(207));
-    assert_eq!(load_one::<u64>(&unknown, &in_order), values(207));
-    assert_eq!(load_one::<u64>(&known, &both(none, perhaps)), values(107));
-}
-
-#[test]
-fn who_ignores_fields_converts_from_types_without_a_shape_all_the_same() {
-    let file = with_one(Then { then: 7 });
-    let convert = |old: Shapeless| Now {
-        now: old.number + 100,
-    };
-    let now = |now| Ok([Now { now }; 2]);
-    let options = both(LoadOptions::new(), convert);
-    assert_eq!(load_one::<Now>(&file, &options), now(107));
-    let ignoring = options.ignore_fields("one");
-    assert_eq!(load_one::<Now>(&file, &ignoring), now(107));
-    // What is of today's type, or of none that is known, is taken as it is.
-    for options in [both(LoadOptions::new(), convert), ignoring] {
-        let file = with_one(Now { now: 7 });
-        assert_eq!(load_one::<Now>(&file, &options), now(7));
-        let file = with_one(Shapeless { number: 7 });
-        assert_eq!(load_one::<Now>(&file, &options), now(7));
-    }
-}
-
-/// A quarter of a megabyte.
-type Large = [u8; 256 << 10];
-
-/// Loads with a conversion to large values, which is never called: the error.
-fn refused_before_it_is_converted<O: Plain>(
-    file: &[u8],
-    register: impl Fn(&FragmentRegistry),
-) -> SnapshotError {
-    let convert = |_: O| -> Large { panic!("there are too many") };
-    let options = LoadOptions::new().convert("t", convert);
-    let options = options.convert_state("t", convert);
-    let universe = Universe::new();
-    register(universe.registry());
-    let with_ids = World::from_snapshot_with(file, universe, &options).unwrap_err();
-    let universe = Arc::new(Universe::new());
-    register(universe.registry());
-    let anew = World::from_snapshot_remapped_with(file, &universe, &EntityMap::default(), &options);
-    assert_eq!(anew.unwrap_err(), with_ids);
-    assert_eq!(universe.count(), 0);
-    with_ids
-}
-
-#[test]
-fn more_than_a_universe_holds_is_not_converted() {
-    let mut world = World::new();
-    world.registry().register_plain_as::<V1>("t").unwrap();
-    let values = (0..70_000_u32).map(|n| (V1 { now: n as u8 },));
-    let _ = world.create_batch(values).unwrap();
-    let file = world.to_snapshot(&Default::default()).unwrap();
-    let error = refused_before_it_is_converted::<V1>(&file, |registry| {
-        registry.register_plain_as::<Large>("t").unwrap();
-    });
-    let (bytes, most) = (70_000 << 18, 16 << 30);
-    assert_eq!(error, SnapshotError::ConvertedTooLarge { bytes, most });
-    assert_eq!(
-        error.to_string(),
-        "values of the snapshot would have 18350080000 bytes when they are converted, and 17179869184 are the most"
-    );
-}
-
-#[test]
-fn a_small_file_does_not_become_very_large_shared_values() {
-    let value = |now| V2 {
-        friend: Entity::PLACEHOLDER,
-        now,
-    };
-    let (bytes, most) = (1_000 << 18, 64 << 20);
-    let expected = SnapshotError::ConvertedTooLarge { bytes, most };
-    for role in ["shared", "const"] {
-        let mut world = World::new();
-        register_as::<V2>(world.registry(), role);
-        for now in 0..1_000 {
-            match role {
-                "shared" => world.create(().shared(value(now))).unwrap(),
-                _ => world.create(().const_shared(value(now))).unwrap(),
-            };
-        }
-        let file = world.to_snapshot(&Default::default()).unwrap();
-        let register = |registry: &FragmentRegistry| register_as::<Large>(registry, role);
-        let error = refused_before_it_is_converted::<V2>(&file, register);
-        assert_eq!(error, expected, "{role}");
-    }
-    // Nor what signals carry.
-    let mut world = World::new();
-    world.registry().register_state_as::<V2>("t").unwrap();
-    let ant = world.create(()).unwrap();
-    let signal = world.signal::<V2>("later").unwrap();
-    for now in 0..1_000 {
-        let time = std::time::Duration::from_secs(1);
-        world.signals().send_at(signal, ant, value(now), time);
-    }
-    world.collect_signals();
-    let file = world.to_snapshot(&Default::default()).unwrap();
-    let error = refused_before_it_is_converted::<V2>(&file, |registry| {
-        registry.register_state_as::<Large>("t").unwrap();
-    });
-    assert_eq!(error, expected);
-}
-
-#[test]
-fn what_does_not_come_is_not_converted() {
-    let mut world = World::new();
-    register_as::<V1>(world.registry(), "chunk");
-    let ant = world.create(().per_chunk(V1 { now: 5 })).unwrap();
-    world.destroy(ant).unwrap();
-    let file = world.to_snapshot(&Default::default()).unwrap();
-    let register = |registry: &FragmentRegistry| register_as::<Health>(registry, "chunk");
-    let options = LoadOptions::new().convert("t", |_: V1| -> Health { panic!("converted") });
-    // The chunk that nobody is in comes with its ids.
-    let universe = Universe::new();
-    register(universe.registry());
-    let load = || World::from_snapshot_with(&file, universe, &options).map(|world| world.count());
-    assert!(catch_unwind(AssertUnwindSafe(load)).is_err());
-    let universe = Arc::new(Universe::new());
-    register(universe.registry());
-    // With new ids it does not, but what new chunks begin with does.
-    let calls = || {
-        static CALLS: AtomicU32 = AtomicU32::new(0);
-        let options = LoadOptions::new().convert("t", |old: V1| {
-            CALLS.fetch_add(1, Ordering::Relaxed);
-            from_v1(old)
-        });
-        let nobody = EntityMap::default();
-        World::from_snapshot_remapped_with(&file, &universe, &nobody, &options).unwrap();
-        CALLS.load(Ordering::Relaxed)
-    };
-    assert_eq!(calls(), 1);
 }

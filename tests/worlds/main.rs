@@ -18,6 +18,8 @@ mod chunk_rules;
 mod clones;
 mod compacted;
 mod converted;
+mod converted_bounds;
+mod converted_choice;
 mod determinism;
 mod differing;
 mod dynamic;

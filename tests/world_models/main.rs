@@ -39,4 +39,5 @@ mod world_weathers;
 
 mod operations;
 mod panics;
+mod rare;
 mod seeds;

@@ -1,0 +1,232 @@
+//! What is rare where all is random: operations that random ones seldom put one behind the other.
+
+use crate::world_commands::CommandOp;
+use crate::world_more::MoreOp;
+use crate::world_more_commands::MoreCommand;
+use crate::world_ops::{WorldOp, run, run_ordered};
+
+/// Runs operations on the first world, with observers.
+fn run_here(ops: impl IntoIterator<Item = WorldOp>) {
+    let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
+    run(&ops, true);
+    run_ordered(&ops, true);
+}
+
+fn create(shape: u8, payload: u32, len: u16) -> WorldOp {
+    WorldOp::CreateBatch {
+        shape,
+        payload,
+        len,
+        fuse: 0,
+    }
+}
+
+#[test]
+fn names_go_along_in_the_order_in_which_entities_got_them() {
+    let name = |pick| WorldOp::More(MoreOp::Name { pick, which: 1 });
+    let slice = WorldOp::MoveSlice {
+        pick: 0,
+        len: 5,
+        stride: 1,
+        fuse: 0,
+    };
+    let build = WorldOp::Build {
+        pick: 7,
+        shape: 0,
+        payload: 1,
+        fuse: 0,
+    };
+    let mut ops = vec![(0, create(0, 0, 3)), (0, create(17, 0, 4))];
+    ops.extend([4, 1, 6, 5, 0, 2, 1].map(|pick| (0, name(pick))));
+    ops.extend([
+        (0, slice),
+        (0, WorldOp::Snapshot),
+        (1, WorldOp::Snapshot),
+        (0, WorldOp::MoveAll),
+        (1, WorldOp::Destroy { pick: 1, fuse: 0 }),
+        (1, WorldOp::Trim),
+        // What the first world calls a reserved entity is nothing to the second.
+        (0, WorldOp::Reserve { len: 2 }),
+        (0, name(7)),
+        (1, build),
+        (1, name(7)),
+        (1, WorldOp::QueryMove { which: 5 }),
+        (0, WorldOp::Trim),
+        (0, WorldOp::Snapshot),
+        (0, WorldOp::More(MoreOp::Unname { pick: 4 })),
+        (1, WorldOp::Renew { fuse: 0 }),
+    ]);
+    run(&ops, true);
+    run_ordered(&ops, true);
+}
+
+#[test]
+fn who_cannot_have_what_is_to_come_is_told_as_come_again() {
+    let (counted, species) = (1 << 2, 1 << 10);
+    let swap = MoreOp::SwapSliceDynamic {
+        pick: 0,
+        len: 4,
+        stride: 1,
+        gone: counted,
+        come: species,
+        payload: 2,
+    };
+    run_here([create(18, 0, 3), create(11, 0, 2), WorldOp::More(swap)]);
+}
+
+#[test]
+fn new_chunks_begin_with_the_template_that_was_set_last() {
+    let destroy = |pick| WorldOp::Destroy { pick, fuse: 0 };
+    let set = |which, payload| WorldOp::More(MoreOp::Template { which, payload });
+    let remove = WorldOp::Remove {
+        pick: 4,
+        shape: 1,
+        fuse: 0,
+    };
+    run_here([
+        create(19, 5, 1),
+        set(5, 9),
+        WorldOp::SetChunkFragment {
+            pick: 0,
+            payload: 3,
+        },
+        destroy(0),
+        create(19, 7, 1),
+        create(20, 8, 1),
+        // Of the second composition alone.
+        set(0, 4),
+        destroy(1),
+        destroy(2),
+        create(19, 6, 1),
+        create(20, 6, 1),
+        // Of several chunks one changes.
+        create(20, 0, 9),
+        WorldOp::SetChunkFragment {
+            pick: 9,
+            payload: 77,
+        },
+        // A composition that comes of one begins with what that begins with.
+        create(19, 6, 1),
+        set(1, 2),
+        remove,
+    ]);
+}
+
+#[test]
+fn an_id_that_was_promised_to_a_clone_which_cannot_be_is_free() {
+    let clone = |pick| WorldOp::Command(CommandOp::More(MoreCommand::Clone { pick }));
+    let recorded = [
+        WorldOp::Script { key: 128 },
+        clone(0),
+        clone(1),
+        WorldOp::Command(CommandOp::Add {
+            pick: 0x8001,
+            shape: 3,
+            payload: 0,
+        }),
+        WorldOp::Record {
+            threads: 0,
+            together: false,
+        },
+    ];
+    let mut ops = vec![create(8, 0, 1), create(2, 0, 1)];
+    ops.extend(recorded);
+    ops.push(WorldOp::Flush { fuse: 0 });
+    ops.extend(recorded);
+    ops.push(WorldOp::Renew { fuse: 0 });
+    run_here(ops);
+}
+
+#[test]
+fn a_clone_that_panics_in_a_flush_is_nobody() {
+    let clone = |pick| WorldOp::Command(CommandOp::More(MoreCommand::Clone { pick }));
+    for j in 0..6 {
+        let mut ops = vec![create(2, 0, 3), WorldOp::Script { key: 128 }];
+        ops.extend([0, 1, 0x8000].map(clone));
+        ops.push(WorldOp::Command(CommandOp::Add {
+            pick: 0x8001,
+            shape: 3,
+            payload: 0,
+        }));
+        ops.push(WorldOp::Record {
+            threads: 0,
+            together: false,
+        });
+        ops.push(WorldOp::Flush { fuse: 0x80 | j });
+        run_here(ops);
+    }
+}
+
+#[test]
+fn names_are_loaded_and_promises_are_not() {
+    for how in 0..2 {
+        let name = |pick| WorldOp::More(MoreOp::Name { pick, which: 1 });
+        let mut ops = vec![create(0, 0, 3), WorldOp::Reserve { len: 1 }];
+        ops.extend([2, 3, 0].map(name));
+        ops.extend([
+            WorldOp::Script { key: 128 },
+            WorldOp::Command(CommandOp::More(MoreCommand::Clone { pick: 1 })),
+            WorldOp::Record {
+                threads: 0,
+                together: false,
+            },
+            WorldOp::Reload { how },
+            WorldOp::Flush { fuse: 0 },
+            // They have ears, and hear of what comes.
+            create(20, 0, 2),
+            WorldOp::MoveAll,
+        ]);
+        run_here(ops);
+    }
+}
+
+#[test]
+fn who_is_named_twice_is_lent_once_and_who_is_dead_is_reported() {
+    let destroy = WorldOp::Destroy { pick: 2, fuse: 0 };
+    let off = WorldOp::Enable {
+        pick: 4,
+        which: 0,
+        on: false,
+    };
+    let mut ops = vec![create(0, 0, 4), create(20, 0, 4), destroy, off];
+    for (which, way) in (0..12).flat_map(|which| (0..4).map(move |way| (which, way))) {
+        for stride in 0..3 {
+            ops.push(WorldOp::More(MoreOp::QueryIn {
+                which,
+                way,
+                pick: 1,
+                len: 9,
+                stride,
+            }));
+        }
+    }
+    let (small, switch) = (1 << 0, 1 << 7);
+    for (with, without) in [
+        (switch, 0),
+        (small, switch),
+        (0, switch),
+        (0, 0),
+        (small, small),
+    ] {
+        let query = |way| WorldOp::More(MoreOp::QueryDynamic { with, without, way });
+        ops.extend((0..3).map(query));
+    }
+    // All that can be switched off is, also in a clone.
+    ops.push(WorldOp::Reserve { len: 2 });
+    ops.extend([4, 5, 6, 7].map(|pick| WorldOp::Enable {
+        pick,
+        which: 0,
+        on: false,
+    }));
+    ops.push(WorldOp::More(MoreOp::BuildClone {
+        pick: 8,
+        of: 4,
+        fuse: 0,
+    }));
+    ops.push(WorldOp::More(MoreOp::QueryDynamic {
+        with: switch,
+        without: 0,
+        way: 0,
+    }));
+    run_here(ops);
+}

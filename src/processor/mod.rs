@@ -45,6 +45,7 @@ mod solver;
 mod standing;
 mod stopwatch;
 mod subscriptions;
+mod timings;
 mod trace;
 pub mod translator;
 #[cfg(not(feature = "inventory"))]

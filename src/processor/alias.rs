@@ -6,7 +6,7 @@
 //! at again.
 
 use crate::fragment::FragmentId;
-use crate::processor::Roles;
+use crate::processor::NetModes;
 use crate::processor::entry::Entry;
 use crate::processor::needs::sees;
 use crate::world::World;
@@ -73,7 +73,12 @@ impl Aliases {
     }
 
     /// Looks at the archetypes that have come: the first processor that must not run.
-    pub(super) fn look(&mut self, world: &World, entries: &[Entry], role: Roles) -> Option<Alias> {
+    pub(super) fn look(
+        &mut self,
+        world: &World,
+        entries: &[Entry],
+        net_modes: NetModes,
+    ) -> Option<Alias> {
         if self.pairs.is_empty() {
             return None;
         }
@@ -83,7 +88,7 @@ impl Aliases {
         for archetype in &world.archetypes[self.archetypes..] {
             for pair in &self.pairs {
                 let entry = &entries[pair.entry];
-                let Some(needs) = entry.needs.as_ref().filter(|_| entry.is_on(role)) else {
+                let Some(needs) = entry.needs.as_ref().filter(|_| entry.is_on(net_modes)) else {
                     continue;
                 };
                 let (a, b) = (

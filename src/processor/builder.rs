@@ -8,8 +8,8 @@ use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
 use crate::processor::{
-    Asks, ConditionFn, Param, Phase, Processor, ProcessorFn, ProcessorOutput, Roles, Subscriptions,
-    Takes, Target,
+    Asks, ConditionFn, NetModes, Param, Phase, Processor, ProcessorFn, ProcessorOutput,
+    Subscriptions, Takes, Target,
 };
 use crate::query::ReadOnlyResources;
 use crate::world::World;
@@ -53,7 +53,7 @@ pub struct ProcessorBuilder {
     pub(super) before: Vec<Target>,
     pub(super) after: Vec<Target>,
     pub(super) priority: i32,
-    pub(super) roles: Roles,
+    pub(super) net_modes: NetModes,
     pub(super) enabled: bool,
     pub(super) run_if_any_match: bool,
     pub(super) main_thread: bool,
@@ -150,7 +150,7 @@ impl ProcessorBuilder {
             before: Vec::new(),
             after: Vec::new(),
             priority: 0,
-            roles: Roles::ALL,
+            net_modes: NetModes::ALL,
             enabled: true,
             run_if_any_match: false,
             main_thread: false,
@@ -213,9 +213,9 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Runs only where the schedule [plays](super::Schedule::set_role) one of these; everywhere unless that is said.
-    pub fn roles(mut self, roles: Roles) -> Self {
-        self.roles = roles;
+    /// Runs only where the schedule is in [one of these](super::Schedule::set_net_modes); everywhere unless that is said.
+    pub fn net_modes(mut self, net_modes: NetModes) -> Self {
+        self.net_modes = net_modes;
         self
     }
 

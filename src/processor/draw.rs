@@ -53,7 +53,7 @@ impl Schedule {
             &|at| {
                 let entry = &self.entries[at];
                 let position = plan.order.position_of(at);
-                let mode = entry.mode(self.role, plan.conflicts.sees_any(position));
+                let mode = entry.mode(self.net_modes, plan.conflicts.sees_any(position));
                 mode == Mode::Idle || self.crew[at].held().is_some()
             },
         ))

@@ -8,7 +8,7 @@ use crate::processor::condition::Conditional;
 use crate::processor::member::Mode;
 use crate::processor::needs::Needs;
 use crate::processor::runner::Runner;
-use crate::processor::{Phase, ProcessorBuilder, Roles, Subscriptions, Target};
+use crate::processor::{NetModes, Phase, ProcessorBuilder, Subscriptions, Target};
 use crate::world::World;
 
 /// What of a processor has been started. Each part by itself: one may panic when the other has been.
@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) before: Vec<Target>,
     pub(super) after: Vec<Target>,
     pub(super) priority: i32,
-    pub(super) roles: Roles,
+    pub(super) net_modes: NetModes,
     pub(super) enabled: bool,
     pub(super) run_if_any_match: bool,
     /// It has conditions.
@@ -63,7 +63,7 @@ impl Entry {
             before: builder.before,
             after: builder.after,
             priority: builder.priority,
-            roles: builder.roles,
+            net_modes: builder.net_modes,
             enabled: builder.enabled,
             run_if_any_match: builder.run_if_any_match,
             conditional: !builder.conditions.is_empty(),
@@ -119,15 +119,15 @@ impl Entry {
     }
 
     /// Whether it runs, as far as switches decide.
-    pub(super) fn is_on(&self, role: Roles) -> bool {
-        self.enabled && self.roles.meet(role)
+    pub(super) fn is_on(&self, net_modes: NetModes) -> bool {
+        self.enabled && self.net_modes.intersects(net_modes)
     }
 
     /// Whether it runs, where one of its queries sees an archetype, or none does. One without queries has no match to
     /// wait for.
-    pub(super) fn mode(&self, role: Roles, sees_any: bool) -> Mode {
+    pub(super) fn mode(&self, net_modes: NetModes, sees_any: bool) -> Mode {
         let has_queries = || matches!(&self.needs, Some(needs) if !needs.queries.is_empty());
-        let on = self.has_turns && self.is_on(role);
+        let on = self.has_turns && self.is_on(net_modes);
         let runs = on && (sees_any || !self.run_if_any_match || !has_queries());
         match runs {
             true if self.conditional => Mode::Asks,

@@ -29,7 +29,7 @@ pub(super) enum Mode {
     Runs,
     /// If its conditions hold.
     Asks,
-    /// It is passed by: switched off, not in this role, nothing matches, or it has no turns.
+    /// It is passed by: switched off, not in this net mode, nothing matches, or it has no turns.
     Idle,
 }
 

@@ -21,7 +21,7 @@ use crate::sync::Mutex;
 use crate::world::{Seat, World};
 
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
-/// it is switched on and off, has roles, and is taken out as other processors are. It is called when what it
+/// it is switched on and off, has net modes, and is taken out as other processors are. It is called when what it
 /// observes happens, not in a phase: no [report](crate::processor::ScheduleReport) counts that as a run. What its calls take
 /// is in its schedule's [timings](crate::processor::Schedule::timings), and in a
 /// [trace](crate::processor::Schedule::start_trace), whether they are in a run of the schedule or not.

@@ -10,7 +10,7 @@ use crate::command::FlushReport;
 pub struct ScheduleReport {
     /// Processors that ran. [Observers](super::observing_processor) have no turn: they neither run nor are passed by.
     pub ran: usize,
-    /// Processors that were passed by: switched off, for other roles, because nothing matches, or a
+    /// Processors that were passed by: switched off, for other net modes, because nothing matches, or a
     /// [condition](super::ProcessorBuilder::run_if) did not hold.
     pub idle: usize,
     /// What all flushes together have done.

@@ -15,7 +15,9 @@ use crate::processor::run::Outcome;
 use crate::processor::runner::{by_name, panic_by_name};
 use crate::processor::solver::{GroupOrder, nearest};
 use crate::processor::trace::Kind;
-use crate::processor::{Execution, ProcessorBuilder, Roles, ScheduleError, ScheduleReport, Target};
+use crate::processor::{
+    Execution, NetModes, ProcessorBuilder, ScheduleError, ScheduleReport, Target,
+};
 use crate::span;
 use crate::world::{Seat, World};
 
@@ -87,7 +89,7 @@ pub struct Schedule {
     pub(super) entries: Vec<Entry>,
     pub(super) crew: Vec<MemberCell>,
     groups: Vec<GroupOrder>,
-    pub(super) role: Roles,
+    pub(super) net_modes: NetModes,
     pub(super) plan: Option<Plan>,
     /// The world that it belongs to.
     seat: Option<Weak<Seat>>,
@@ -224,11 +226,11 @@ impl Schedule {
         Ok(())
     }
 
-    /// The parts that this program plays: processors for others are passed by, and hear nothing. (Signals that come
-    /// meanwhile are not kept for them. In their role again, they hear what is sent after the next run has begun.) All
+    /// The net modes that this program is in: processors for others are passed by, and hear nothing. (Signals that come
+    /// meanwhile are not kept for them. In their mode again, they hear what is sent after the next run has begun.) All
     /// unless that is said.
-    pub fn set_role(&mut self, role: Roles) -> &mut Self {
-        self.role = role;
+    pub fn set_net_modes(&mut self, net_modes: NetModes) -> &mut Self {
+        self.net_modes = net_modes;
         self.restless = true;
         self
     }
@@ -241,7 +243,7 @@ impl Schedule {
     /// run: its subscriptions stay, and so do all signals that come meanwhile, 16 bytes each and what they carry, for as
     /// long as it is off: see [`SignalReader`](crate::signal::SignalReader). [`discard_signals`](Self::discard_signals)
     /// lets them go; so does the processor when it is [removed](Self::remove). A processor that is off for long and
-    /// wants none of them is to be removed, or in a [role](Self::set_role) that is not played.
+    /// wants none of them is to be removed, or in a [net mode](Self::set_net_modes) that is not played.
     ///
     /// # Errors
     /// [`ScheduleError::NoProcessor`] if there is no such group either.
@@ -544,7 +546,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Those of this role subscribe to what they hear. Others would never take what is kept for them. All have, when a
+    /// Those of these net modes subscribe to what they hear. Others would never take what is kept for them. All have, when a
     /// panic goes on of what nobody wants: who subscribed anew would miss what is sent until then.
     fn subscribe(&mut self, world: &mut World) -> Result<(), ScheduleError> {
         let mut panicked = None;
@@ -560,7 +562,7 @@ impl Schedule {
     ) -> Result<(), ScheduleError> {
         for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
             let hears = entry.needs.as_ref().is_some_and(|needs| needs.hears);
-            let hears = hears && entry.roles.meet(self.role);
+            let hears = hears && entry.net_modes.intersects(self.net_modes);
             if hears != entry.subscribed {
                 let subscriptions = hears.then_some(&entry.subscriptions);
                 let runner = &mut member.get_mut().runner;
@@ -581,7 +583,7 @@ impl Schedule {
         let mut waits = false;
         for at in 0..self.entries.len() {
             let entry = &mut self.entries[at];
-            if !entry.is_on(self.role) {
+            if !entry.is_on(self.net_modes) {
                 self.stop_one(world, at);
                 continue;
             }
@@ -608,7 +610,7 @@ impl Schedule {
         let Some(plan) = &mut self.plan else { return };
         for (at, (entry, member)) in self.entries.iter().zip(&mut self.crew).enumerate() {
             let position = plan.order.position_of(at);
-            member.get_mut().mode = entry.mode(self.role, plan.conflicts.sees_any(position));
+            member.get_mut().mode = entry.mode(self.net_modes, plan.conflicts.sees_any(position));
         }
         for segment in &mut plan.segments {
             let (mut ran, mut idle) = (0, 0);
@@ -659,7 +661,7 @@ impl Schedule {
         if !plan.look(world) {
             return Ok(());
         }
-        if let Some(alias) = plan.aliases.look(world, &self.entries, self.role) {
+        if let Some(alias) = plan.aliases.look(world, &self.entries, self.net_modes) {
             plan.look_again();
             let name = |id| -> Box<str> {
                 let info = world.registry().get(id);

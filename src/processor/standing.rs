@@ -14,8 +14,8 @@ pub enum Standing {
     Runs,
     /// It is [switched off](Schedule::set_enabled).
     Off,
-    /// It is for [roles](Schedule::set_role) that are not played.
-    OtherRole,
+    /// It is for [net modes](Schedule::set_net_modes) that its schedule is not in.
+    OtherNetMode,
     /// It runs only [if something matches](super::ProcessorBuilder::run_if_any_match), and no composition does.
     NothingMatches,
     /// The [condition](super::ProcessorBuilder::run_if) with this number, in the order in which they were given, from 0 on,
@@ -33,7 +33,7 @@ impl fmt::Display for Standing {
         f.write_str(match self {
             Self::Runs => "it runs",
             Self::Off => "it is switched off",
-            Self::OtherRole => "it is for roles that are not played",
+            Self::OtherNetMode => "it is for net modes that its schedule is not in",
             Self::NothingMatches => "it runs only if something matches, and nothing does",
             Self::Condition(number) => return write!(f, "its condition {number} did not hold"),
             Self::Observes => "it observes, and has no turn",
@@ -74,8 +74,8 @@ impl Schedule {
         if !entry.enabled {
             return Ok(Standing::Off);
         }
-        if !entry.is_on(self.role) {
-            return Ok(Standing::OtherRole);
+        if !entry.is_on(self.net_modes) {
+            return Ok(Standing::OtherNetMode);
         }
         let started = entry.started.processor && entry.started.hook;
         let Some(plan) = self.plan.as_ref().filter(|_| is_here && started) else {
@@ -86,7 +86,7 @@ impl Schedule {
         }
         let position = plan.order.position_of(at);
         Ok(match self.crew[at].held() {
-            _ if entry.mode(self.role, plan.conflicts.sees_any(position)) == Mode::Idle => {
+            _ if entry.mode(self.net_modes, plan.conflicts.sees_any(position)) == Mode::Idle => {
                 Standing::NothingMatches
             }
             Some(condition) => Standing::Condition(condition),

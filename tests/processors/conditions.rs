@@ -279,7 +279,7 @@ fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
 
 #[test]
 fn why_a_processor_did_not_run_is_known_after_the_run() {
-    use megachunk::processor::{Roles, Standing};
+    use megachunk::processor::{NetModes, Standing};
     for (execution, measured) in [
         (Execution::Alone, false),
         (Execution::Beside, false),
@@ -300,8 +300,8 @@ fn why_a_processor_did_not_run_is_known_after_the_run() {
                 .run_if(|| false),
         );
         schedule.add(say("off").enabled(false));
-        schedule.add(say("server").roles(Roles::SERVER));
-        schedule.set_role(Roles::CLIENT);
+        schedule.add(say("server").net_modes(NetModes::SERVER));
+        schedule.set_net_modes(NetModes::CLIENT);
         schedule.add(processor("matches", |_: QueryRun<&A>| {}).run_if_any_match());
         schedule.add(observing_processor::<A, ()>(
             "observes",
@@ -316,14 +316,14 @@ fn why_a_processor_did_not_run_is_known_after_the_run() {
         };
         let before = standing(&schedule, &world);
         assert_eq!(before[0], Standing::NotStarted);
-        assert_eq!(before[3..5], [Standing::Off, Standing::OtherRole]);
+        assert_eq!(before[3..5], [Standing::Off, Standing::OtherNetMode]);
         schedule.run(&mut world).expect("it is right");
         let mut expected = [
             Standing::Runs,
             Standing::Condition(1),
             Standing::Condition(0),
             Standing::Off,
-            Standing::OtherRole,
+            Standing::OtherNetMode,
             Standing::NothingMatches,
             Standing::Observes,
         ];

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use crate::said::{Said, run, said, say, world};
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
-use megachunk::processor::{Roles, Target};
+use megachunk::processor::{NetModes, Target};
 
 struct A(u32);
 struct B(u32);
@@ -539,32 +539,32 @@ fn who_is_switched_off_lends_nothing_that_could_be_refused() {
             assert!(matches!(refused, Err(ScheduleError::Aliased { .. })));
         }
     }
-    schedule.set_role(Roles::CLIENT);
+    schedule.set_net_modes(NetModes::CLIENT);
     let server = processor(
         "server",
         |_: QueryRun<&mut A, With<Asleep>>, _: QueryRun<&mut A, Without<Asleep>>| {},
     );
-    schedule.add(server.roles(Roles::SERVER));
+    schedule.add(server.net_modes(NetModes::SERVER));
     assert!(matches!(ran(&mut schedule, &mut world, false), Ok(1)));
-    schedule.set_role(Roles::SERVER);
+    schedule.set_net_modes(NetModes::SERVER);
     let refused = ran(&mut schedule, &mut world, false);
     assert!(matches!(refused, Err(ScheduleError::Aliased { .. })));
 }
 
 #[test]
-fn signals_are_not_kept_for_who_is_of_another_role() {
+fn signals_are_not_kept_for_who_is_for_another_net_mode() {
     let mut world = world();
     let ant = world.create((A(1),)).expect("there is room");
     let said_it = world.signal::<Arc<()>>("said").expect("it is new");
     let carried = Arc::new(());
     let mut schedule = Schedule::new();
-    schedule.set_role(Roles::SERVER);
+    schedule.set_net_modes(NetModes::SERVER);
     let effects = |mut heard: Signalled<Entity>, said: &mut Said| {
         let signals = heard.deliver(|_, _| {}).signals;
         said.0.push(signals.to_string());
     };
     let effects = processor("effects", effects).hears::<Arc<()>>("said");
-    schedule.add(effects.roles(Roles::CLIENT));
+    schedule.add(effects.net_modes(NetModes::CLIENT));
     for _ in 0..3 {
         run(&mut schedule, &mut world);
         world.signals().send(said_it, ant, Arc::clone(&carried));
@@ -572,19 +572,19 @@ fn signals_are_not_kept_for_who_is_of_another_role() {
     run(&mut schedule, &mut world);
     assert_eq!(Arc::strong_count(&carried), 1, "none is kept");
 
-    schedule.set_role(Roles::CLIENT);
+    schedule.set_net_modes(NetModes::CLIENT);
     run(&mut schedule, &mut world);
     world.signals().send(said_it, ant, Arc::clone(&carried));
     run(&mut schedule, &mut world);
     world.signals().send(said_it, ant, Arc::clone(&carried));
-    schedule.set_role(Roles::SERVER);
+    schedule.set_net_modes(NetModes::SERVER);
     run(&mut schedule, &mut world);
     assert_eq!(
         Arc::strong_count(&carried),
         1,
         "what it did not take is let go"
     );
-    schedule.set_role(Roles::CLIENT);
+    schedule.set_net_modes(NetModes::CLIENT);
     run(&mut schedule, &mut world);
     assert_eq!(said(&mut world), ["0", "1", "0"]);
 }
@@ -600,10 +600,10 @@ fn who_is_refused_one_of_its_signals_keeps_none() {
     });
     // Of one name, with two kinds of payload.
     let effects = effects.hears::<u32>("said").hears::<u64>("said");
-    schedule.add(effects.roles(Roles::SERVER));
+    schedule.add(effects.net_modes(NetModes::SERVER));
     let refused = schedule.run(&mut world);
     assert!(matches!(refused, Err(ScheduleError::Signal { .. })));
-    schedule.set_role(Roles::CLIENT);
+    schedule.set_net_modes(NetModes::CLIENT);
     for _ in 0..3 {
         world.signals().send(said_it, ant, 1);
         run(&mut schedule, &mut world);

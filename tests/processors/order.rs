@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::said::{Said, run, said, say, world};
 use megachunk::prelude::*;
 use megachunk::processor::{Execution, Overlap, SolveError};
-use megachunk::processor::{Roles, Target};
+use megachunk::processor::{NetModes, Target};
 
 #[expect(
     dead_code,
@@ -252,22 +252,22 @@ fn two_wait_for_each_other_if_one_writes_and_both_see_an_archetype_resources_alw
 }
 
 #[test]
-fn roles_decide_who_runs_and_the_others_keep_their_places() {
+fn net_modes_decide_who_runs_and_the_others_keep_their_places() {
     let mut schedule = Schedule::new();
-    schedule.add(say("show").roles(Roles::CLIENT).after("decide"));
+    schedule.add(say("show").net_modes(NetModes::CLIENT).after("decide"));
     schedule.add(
         say("decide")
-            .roles(Roles::SERVER | Roles::STANDALONE)
+            .net_modes(NetModes::SERVER | NetModes::STANDALONE)
             .after("read"),
     );
     schedule.add(say("read"));
     let mut world = world();
-    for (role, names) in [
-        (Roles::CLIENT, &["read", "show"][..]),
-        (Roles::SERVER, &["read", "decide"]),
-        (Roles::ALL, &["read", "decide", "show"]),
+    for (net_modes, names) in [
+        (NetModes::CLIENT, &["read", "show"][..]),
+        (NetModes::SERVER, &["read", "decide"]),
+        (NetModes::ALL, &["read", "decide", "show"]),
     ] {
-        schedule.set_role(role);
+        schedule.set_net_modes(net_modes);
         let report = run(&mut schedule, &mut world);
         assert_eq!(said(&mut world), names);
         assert_eq!(report.idle, 3 - names.len());

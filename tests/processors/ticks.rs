@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megachunk::prelude::*;
-use megachunk::processor::Roles;
+use megachunk::processor::NetModes;
 
 use crate::misused::{Said, said, world};
 
@@ -92,10 +92,10 @@ fn what_a_simulation_and_its_schedule_are_told_is_told_in_one_breath() {
 
     let schedule = simulation.schedule_mut();
     schedule
-        .set_role(Roles::SERVER)
+        .set_net_modes(NetModes::SERVER)
         .set_execution(Execution::Alone)
         .set_measured(true)
-        .add(processor("after", || {}).roles(Roles::CLIENT));
+        .add(processor("after", || {}).net_modes(NetModes::CLIENT));
     simulation.advance(10 * MS).expect("it runs");
     let timings = simulation.schedule_mut().timings();
     let runs: Vec<_> = timings.map(|(name, timing)| (name, timing.runs)).collect();

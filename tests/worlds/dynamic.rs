@@ -8,7 +8,7 @@ use megachunk::fragment::{
     DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
 };
 use megachunk::prelude::*;
-use megachunk::processor::Roles;
+use megachunk::processor::NetModes;
 
 fn plain(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
     registry.define_plain(name, layout).unwrap().id()
@@ -716,13 +716,14 @@ fn a_run_by_numbers_is_empty_as_long_as_nothing_matches() {
 }
 
 #[test]
-fn kinds_of_changes_and_roles_can_be_added_to_others() {
+fn kinds_of_changes_and_net_modes_can_be_added_to_others() {
     let mut kinds = Observed::CREATE;
     kinds |= Observed::ADD;
-    let mut roles = Roles::CLIENT;
-    roles |= Roles::SERVER;
+    let mut net_modes = NetModes::CLIENT;
+    net_modes |= NetModes::SERVER;
     assert_eq!(
-        (kinds, roles),
-        (Observed::COME, Roles::CLIENT | Roles::SERVER)
+        (kinds, net_modes),
+        (Observed::COME, NetModes::CLIENT | NetModes::SERVER)
     );
+    assert_eq!(format!("{net_modes:?}"), r#"{"client", "server"}"#);
 }

@@ -72,7 +72,7 @@ const FEW: usize = 8;
 /// Which observers see an archetype's entities, for those archetypes that were asked for.
 #[derive(Debug, Default)]
 struct Seeing {
-    /// How many [versions](World::data_version) the world had beyond one for each archetype when it was learned: as long as
+    /// How many [versions](World::composition_version) the world had beyond one for each archetype when it was learned: as long as
     /// there are as many, archetypes have only come, and numbers have meant the same.
     lost: u64,
     /// Positions, in order.
@@ -168,7 +168,7 @@ impl Observers {
         if self.all.len() <= FEW {
             return (0..self.all.len() as u32).collect();
         }
-        let lost = world.data_version - world.archetypes.len() as u64;
+        let lost = world.composition_version - world.archetypes.len() as u64;
         if self.seeing.lost != lost {
             self.seeing.of.clear();
             self.seeing.lost = lost;

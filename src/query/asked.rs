@@ -5,7 +5,7 @@
 //! trimmed. Each is [refreshed](Refreshed) for the world's compositions by who asks first after a new one came.
 //!
 //! Must hold: what a query of this list knows is of the world that has the list, and of its present
-//! [`data_version`](World::data_version) if it is lent. That changes only on `&mut World`, so not while anything is lent.
+//! [`composition_version`](World::composition_version) if it is lent. That changes only on `&mut World`, so not while anything is lent.
 
 use core::any::TypeId;
 use core::fmt;
@@ -110,7 +110,7 @@ impl AskedQueries {
         // SAFETY: it is of this type, but for lifetimes: `Asked::new` was asked for the same.
         let query = unsafe { asked.query.cast::<Refreshed<Query<D, F>>>().as_ref() };
         // SAFETY: the number changes on `&mut World` only, which comes after what is lent by `&self`, a part of it.
-        let query = unsafe { query.get(world.data_version(), |query| query.update(world)) };
+        let query = unsafe { query.get(world.composition_version(), |query| query.update(world)) };
         debug_assert!(query.is_none_or(|query| query.knows(world)));
         Ok(query)
     }

@@ -83,7 +83,7 @@ impl World {
         self.identity = new_identity();
         // What matched has other numbers.
         self.asked.clear();
-        self.data_version += 1;
+        self.composition_version += 1;
         let mut panicked = None;
         let count = gone.len();
         for mut data in gone {

@@ -91,7 +91,7 @@ impl World {
         for &id in &*ids {
             self.having.push(id, archetype.having(id));
         }
-        self.data_version += 1;
+        self.composition_version += 1;
         self.archetypes.push(archetype);
         self.by_composition.insert(ids, number);
         self.tell_of_composition(number);

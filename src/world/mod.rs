@@ -192,7 +192,7 @@ pub struct World {
     /// What it was asked for one run each.
     pub(crate) asked: AskedQueries,
     /// Counts the compositions that came, and the times that some went.
-    pub(crate) data_version: u64,
+    pub(crate) composition_version: u64,
     /// Counts the calls that may have built entities here which were reserved or recorded, or
     /// brought such ones from other worlds: as long as it is the same, none was.
     pub(crate) births: u64,
@@ -263,7 +263,7 @@ impl World {
             identity: new_identity(),
             origin: new_identity(),
             asked: AskedQueries::default(),
-            data_version: 0,
+            composition_version: 0,
             births: 0,
             flush_rounds: 5,
             ranks: Ranks::default(),
@@ -330,15 +330,15 @@ impl World {
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();
-    /// let before = world.data_version();
+    /// let before = world.composition_version();
     /// world.create((1_u8, 'a'))?;
     /// world.create(('b', 2_u8))?;
-    /// assert_eq!(world.data_version(), before + 1, "the order of types does not matter");
+    /// assert_eq!(world.composition_version(), before + 1, "the order of types does not matter");
     /// # Ok::<(), WorldError>(())
     /// ```
     #[must_use]
-    pub fn data_version(&self) -> u64 {
-        self.data_version
+    pub fn composition_version(&self) -> u64 {
+        self.composition_version
     }
 
     /// Sets how many 16 KiB chunks (1 to 64) each chunk has of compositions that are met from now on: one is

@@ -215,7 +215,7 @@ impl World {
                 info.archetype = NO_ARCHETYPE;
             }
         }
-        self.data_version += 1;
+        self.composition_version += 1;
         gone.into_iter()
             .for_each(|mut data| data.end(&self.universe, self.number, panicked));
     }

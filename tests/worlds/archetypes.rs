@@ -27,17 +27,23 @@ fn chunks(world: &mut World) -> Vec<Vec<Entity>> {
 #[test]
 fn identity_is_the_set_of_types_not_their_order_and_each_is_made_once() {
     let mut world = World::new();
-    assert_eq!(world.data_version(), 0);
+    assert_eq!(world.composition_version(), 0);
     let one = world.create((1_u8, 2_u16)).unwrap();
     let other = world.create((2_u16, 1_u8)).unwrap();
-    assert_eq!((world.archetype_count(), world.data_version()), (1, 1));
+    assert_eq!(
+        (world.archetype_count(), world.composition_version()),
+        (1, 1)
+    );
     let moved = world.create((1_u8,)).unwrap();
     world.add(moved, (2_u16,)).unwrap();
-    assert_eq!((world.archetype_count(), world.data_version()), (2, 2));
+    assert_eq!(
+        (world.archetype_count(), world.composition_version()),
+        (2, 2)
+    );
     world.remove::<(u16,)>(moved).unwrap();
     world.add(moved, (2_u16,)).unwrap();
     assert_eq!(
-        world.data_version(),
+        world.composition_version(),
         2,
         "each creation bumps it, and nothing else"
     );
@@ -366,13 +372,13 @@ fn empty_archetypes_can_be_collected_on_request() {
     world.add(ant, (3_u32,)).unwrap();
     let mut query = Query::<&u8>::new(&world).unwrap();
     assert_eq!(query.read(&world).count(), 1);
-    let before = world.data_version();
+    let before = world.composition_version();
     assert_eq!(
         (world.archetype_count(), world.collect_archetypes()),
         (3, 2)
     );
     assert!(
-        world.data_version() > before,
+        world.composition_version() > before,
         "what was known of them is old"
     );
     assert_eq!(

@@ -280,7 +280,7 @@ fn random_queries_see_what_their_definition_says_also_of_archetypes_that_come_la
                 assert_eq!(query.on(&mut world).unwrap().count(), wanted.len());
                 for &entity in entities.iter().take(10) {
                     let mut run = query.on(&mut world).unwrap();
-                    let row = run.get(entity).map(|row| row.entities().to_vec());
+                    let row = run.get_mut(entity).map(|row| row.entities().to_vec());
                     assert_eq!(row.is_ok(), wanted.contains(&entity));
                     assert!(row.is_err() || row.unwrap() == [entity]);
                 }
@@ -618,7 +618,7 @@ fn entities_that_are_switched_off_are_not_seen_in_collections() {
         5
     );
     let mut run = on.on(&mut world).unwrap();
-    assert!(run.get(ants[10]).is_err() && run.get(ants[11]).is_ok());
+    assert!(run.get_mut(ants[10]).is_err() && run.get_mut(ants[11]).is_ok());
     assert_eq!(run.first().unwrap().entities(), [ants[1]]);
     assert!(run.single().is_none());
 }

@@ -587,7 +587,7 @@ impl Machine {
             0 => run.for_each_chunk(each),
             1 => {
                 for &entity in &self.model.given {
-                    if let Ok(chunk) = run.get(entity) {
+                    if let Ok(chunk) = run.get_mut(entity) {
                         assert_eq!(chunk.entities(), [entity]);
                         each(chunk);
                     }

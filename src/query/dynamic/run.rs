@@ -232,11 +232,11 @@ impl<'q> DynamicRun<'q> {
         seen
     }
 
-    /// The row of one entity, if the query sees it.
+    /// The row of one entity, if the query sees it, to read and to write.
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
-    pub fn get<'a>(&'a mut self, entity: Entity) -> Result<DynamicChunk<'a>, WorldError> {
+    pub fn get_mut<'a>(&'a mut self, entity: Entity) -> Result<DynamicChunk<'a>, WorldError> {
         let run: &'a Self = self;
         let (number, row) = run.world.find(entity)?;
         let matches = &run.query.matches;

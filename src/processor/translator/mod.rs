@@ -2,8 +2,8 @@
 //!
 //! | translator | phase and group | copies |
 //! |---|---|---|
-//! | [`from_host`] | `PrePhysics`, [`SYNC_WORLD_TO_MASS`] | the objects that the host has changed |
-//! | [`to_host`] | `PostPhysics`, [`UPDATE_WORLD_FROM_MASS`] | chunks that its filter lets through: with [`Changed<T>`](crate::query::Changed) those whose `T` was written, with `Changed<HostOf<H>>` those where an object came |
+//! | [`from_host`] | `PrePhysics`, [`FROM_HOST`] | the objects that the host has changed |
+//! | [`to_host`] | `PostPhysics`, [`TO_HOST`] | chunks that its filter lets through: with [`Changed<T>`](crate::query::Changed) those whose `T` was written, with `Changed<HostOf<H>>` those where an object came |
 //!
 //! One object can have several of both. What one way has written, the other way may copy back once, with the same
 //! value.
@@ -21,12 +21,16 @@ use crate::query::{QueryData, QueryFilter, QueryLookup, QueryRun, ReadOnly};
 
 use hosts::HostChange;
 
-/// The group of translators that bring the host's changes into the world.
-pub const SYNC_WORLD_TO_MASS: &str = "SyncWorldToMass";
-/// The group of translators that bring the world's changes to the host.
-pub const UPDATE_WORLD_FROM_MASS: &str = "UpdateWorldFromMass";
+/// The group of translators that bring the host's changes into the world. It has the name that Unreal Mass gives it, in
+/// which "world" is the host and "Mass" the world.
+#[doc(alias = "SyncWorldToMass")]
+pub const FROM_HOST: &str = "SyncWorldToMass";
+/// The group of translators that bring the world's changes to the host. Its name is that of Unreal Mass, as that of
+/// [`FROM_HOST`].
+#[doc(alias = "UpdateWorldFromMass")]
+pub const TO_HOST: &str = "UpdateWorldFromMass";
 
-/// A processor that copies from fragments to objects, in the group [`UPDATE_WORLD_FROM_MASS`]: of entities with a
+/// A processor that copies from fragments to objects, in the group [`TO_HOST`]: of entities with a
 /// [`HostOf<H>`] that match. It is passed by, as by a [condition](ProcessorBuilder::run_if), while there is no
 /// [`Hosts<H>`].
 ///
@@ -51,7 +55,7 @@ where
 }
 
 /// A processor that copies from the objects that the host has changed to fragments, in the group
-/// [`SYNC_WORLD_TO_MASS`]: of those entities that match. It is passed by while there is no [`Hosts<H>`].
+/// [`FROM_HOST`]: of those entities that match. It is passed by while there is no [`Hosts<H>`].
 #[track_caller]
 pub fn from_host<H, D, F>(
     name: impl Into<String>,
@@ -95,9 +99,7 @@ where
     type Output = ();
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
-        processor
-            .phase(Phase::PostPhysics)
-            .group(UPDATE_WORLD_FROM_MASS)
+        processor.phase(Phase::PostPhysics).group(TO_HOST)
     }
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
@@ -128,7 +130,7 @@ where
     type Output = ();
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
-        processor.phase(Phase::PrePhysics).group(SYNC_WORLD_TO_MASS)
+        processor.phase(Phase::PrePhysics).group(FROM_HOST)
     }
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {

@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("the key opens {}", game.entity(opens)?);
     let stone = Query::<Entity, ()>::new(&game)?
         .on(&mut game)
-        .shared(&Material("stone"))
+        .sharing(&Material("stone"))
         .count();
     println!("{stone} walls are of stone");
 

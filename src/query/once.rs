@@ -141,9 +141,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         self.run().filter_chunks(filter)
     }
 
-    /// See [`QueryRun::shared`].
-    pub fn shared<'q, T: SharedFragment>(&'q mut self, value: &'q T) -> QueryRun<'q, D, F> {
-        self.run().shared(value)
+    /// See [`QueryRun::sharing`].
+    pub fn sharing<'q, T: SharedFragment>(&'q mut self, value: &'q T) -> QueryRun<'q, D, F> {
+        self.run().sharing(value)
     }
 
     /// See [`QueryRun::since`].

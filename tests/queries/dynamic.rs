@@ -480,7 +480,7 @@ fn change_order_chunk_and_shared_value_filters_work_on_dynamic_queries() {
 
     let red = Value::shared(world.registry(), 1_i16).unwrap();
     let run = writer.on(&mut world).unwrap();
-    let found: Vec<Entity> = run.shared(&red).unwrap().entities().collect();
+    let found: Vec<Entity> = run.sharing(&red).unwrap().entities().collect();
     assert_eq!(found, [ants[1], ants[4]]);
     assert_eq!(
         seen(&mut changed, &mut world).len(),
@@ -506,7 +506,11 @@ fn change_order_chunk_and_shared_value_filters_work_on_dynamic_queries() {
 
     let other = World::new();
     let foreign = Value::shared(other.registry(), 1_i16).unwrap();
-    let refused = writer.on(&mut world).unwrap().shared(&foreign).unwrap_err();
+    let refused = writer
+        .on(&mut world)
+        .unwrap()
+        .sharing(&foreign)
+        .unwrap_err();
     assert!(matches!(
         refused,
         QueryError::Fragment(FragmentError::OtherUniverse { .. })

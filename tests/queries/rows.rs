@@ -200,7 +200,7 @@ fn the_chunk_filter_decides_per_chunk_before_entities_are_bound() {
     let both = query
         .read(&world)
         .filter_chunks(|c| c.len() == 25)
-        .shared(&3_u32)
+        .sharing(&3_u32)
         .count();
     assert_eq!(both, 25);
 }
@@ -215,7 +215,7 @@ fn the_filter_of_a_shared_value_sees_const_ones_too() {
     world.create((4_u8,).const_shared(9_u32)).unwrap();
     let mut query = Query::<Entity, With<u8>>::new(&world).unwrap();
     let mut with =
-        |value: u32| -> Vec<Entity> { query.on(&mut world).shared(&value).iter().collect() };
+        |value: u32| -> Vec<Entity> { query.on(&mut world).sharing(&value).iter().collect() };
     assert_eq!(with(7), [loose, fixed, both]);
     assert_eq!(with(8), [both]);
     assert_eq!(with(10), []);
@@ -237,7 +237,7 @@ fn the_filter_of_a_shared_value_sees_const_ones_too() {
             (Some(8), Some(7))
         ]
     );
-    assert_eq!(query.change(&mut world).shared(&7_u32).destroy(), 3);
+    assert_eq!(query.change(&mut world).sharing(&7_u32).destroy(), 3);
 }
 
 #[test]
@@ -247,8 +247,8 @@ fn shared_value_change_and_order_filters() {
         .map(|n| world.create((n,).shared(n % 2)).unwrap())
         .collect();
     let mut odd = Query::<&u32>::new(&world).unwrap();
-    assert!(odd.read(&world).shared(&1_u32).iter().all(|n| n % 2 == 1));
-    assert_eq!(odd.read(&world).shared(&7_u32).count(), 0);
+    assert!(odd.read(&world).sharing(&1_u32).iter().all(|n| n % 2 == 1));
+    assert_eq!(odd.read(&world).sharing(&7_u32).count(), 0);
     let mut changed = Query::<Entity, Changed<u32>>::new(&world).unwrap();
     let mut moved = Query::<Entity, Moved>::new(&world).unwrap();
     let _ = (changed.read(&world).count(), moved.read(&world).count());

@@ -389,8 +389,8 @@ fn a_query_for_one_run_has_what_a_run_has() {
     let entity = world.create((7_u64,).shared(String::from("red"))).unwrap();
     let (red, blue) = (String::from("red"), String::from("blue"));
     let mut once = world.query::<Entity, With<u64>>().unwrap();
-    assert_eq!(once.shared(&red).single(), Some(entity));
-    assert!(once.shared(&blue).is_empty());
+    assert_eq!(once.sharing(&red).single(), Some(entity));
+    assert!(once.sharing(&blue).is_empty());
     let before = world.version();
     let mut once = world.query::<&u64, Changed<u64>>().unwrap();
     assert_eq!(once.since(before).count(), 0);

@@ -438,6 +438,6 @@ pub(crate) fn chunks(world: &mut World, model: &mut Naive, number: usize) {
             .filter(|(_, row)| row.get(Kind::Team) == Some(wanted))
             .count();
         let mut all = world.query::<Entity, ()>().unwrap();
-        assert_eq!(all.run().shared(&team).count(), count);
+        assert_eq!(all.run().sharing(&team).count(), count);
     }
 }

@@ -440,7 +440,7 @@ fn change_version_per_chunk_and_fragment_and_order_version_per_chunk() {
     assert!(after[1].0 > before[1].0 && after[1].1 == before[1].1 && after[1].2 == before[1].2);
     // A query that lends a fragment for writing changes it in the chunks that it sees.
     let mut write = Query::<(&mut u64, Shared<u8>)>::new(&world).unwrap();
-    write.on(&mut world).shared(&0_u8).for_each(|_| {});
+    write.on(&mut world).sharing(&0_u8).for_each(|_| {});
     let written = versions(&mut world);
     assert!(written[0].1 > after[0].1 && written[0].0 == after[0].0 && written[1] == after[1]);
     let bee = world.create((1_u32, 1_u64).shared(0_u8)).unwrap();

@@ -123,7 +123,7 @@ fn shared_values_chunk_fragments_and_bits_go_along() {
         assert!([1.5, 2.5].contains(&sea.chunk_fragment::<Bounds>(ant).unwrap().0));
     }
     assert_eq!(sea.shared::<Team>(native).unwrap(), &Team(1));
-    let team = sea.matching::<With<u32>>().unwrap().shared(&Team(1));
+    let team = sea.matching::<With<u32>>().unwrap().sharing(&Team(1));
     assert_eq!(team.destroy(), 668);
 }
 

@@ -142,7 +142,7 @@ fn a_tag_or_shared_change_of_a_whole_chunk_moves_the_chunk_and_not_its_entities(
             .unwrap(),
         10_000
     );
-    let team = world.matching::<With<Awake>>().unwrap().shared(&Team(1));
+    let team = world.matching::<With<Awake>>().unwrap().sharing(&Team(1));
     assert_eq!(team.set_shared(Team(2)).unwrap(), 10_000);
     assert!(
         ants.iter()
@@ -219,7 +219,7 @@ fn a_chunk_filter_and_a_shared_value_say_what_changes() {
     for n in 0..3_000_u32 {
         world.create((n,).shared(Team((n % 3) as u8))).unwrap();
     }
-    let second = world.matching::<With<u32>>().unwrap().shared(&Team(1));
+    let second = world.matching::<With<u32>>().unwrap().sharing(&Team(1));
     assert_eq!(second.add(|_| (Asleep,)).unwrap(), 1_000);
     let third = world
         .matching::<With<u32>>()

@@ -74,7 +74,7 @@ fn recorders_and_changes_of_many_take_roles_away() {
     assert_eq!(roles(&world, late), [false; 3]);
     assert_eq!(world.const_shared::<&str>(ants[1]).unwrap(), &"bee");
     let matching = world.matching::<With<u32>>().unwrap();
-    assert_eq!(matching.shared(&"ant").remove_role::<Kind>().unwrap(), 98);
+    assert_eq!(matching.sharing(&"ant").remove_role::<Kind>().unwrap(), 98);
     let matching = world.matching::<With<u32>>().unwrap();
     assert_eq!(matching.remove_role::<Frame>().unwrap(), 99);
     let matching = world.matching::<With<u32>>().unwrap();

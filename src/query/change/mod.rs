@@ -103,7 +103,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     }
 
     /// Only entities whose shared value, const or not, equals `value`.
-    pub fn shared<T: SharedFragment>(self, value: &'q T) -> Self {
+    pub fn sharing<T: SharedFragment>(self, value: &'q T) -> Self {
         self.filter_chunks(move |chunk| chunk.shares(value))
     }
 
@@ -327,7 +327,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     ///
     /// let mut world = World::new();
     /// let ant = world.create((1.0_f32,).shared(Team(1)))?;
-    /// assert_eq!(world.matching::<With<f32>>()?.shared(&Team(1)).set_shared(Team(2))?, 1);
+    /// assert_eq!(world.matching::<With<f32>>()?.sharing(&Team(1)).set_shared(Team(2))?, 1);
     /// assert_eq!(world.shared::<Team>(ant)?, &Team(2));
     /// # Ok::<(), WorldError>(())
     /// ```
@@ -401,7 +401,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     ///
     /// let mut world = World::new();
     /// let _ = world.create_batch((0..100).map(|n| (n,).const_shared(n % 2)))?;
-    /// let gone = world.matching::<With<i32>>()?.shared(&1).remove_role::<ConstShared<i32>>()?;
+    /// let gone = world.matching::<With<i32>>()?.sharing(&1).remove_role::<ConstShared<i32>>()?;
     /// assert_eq!(gone, 50);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -64,7 +64,7 @@ impl<'q> DynamicRun<'q> {
     /// # Errors
     /// [`FragmentError::OtherUniverse`] if the value is of another universe; [`FragmentError::WrongKind`] if it is not
     /// of a shared fragment.
-    pub fn shared(self, value: &'q Value) -> Result<Self, QueryError> {
+    pub fn sharing(self, value: &'q Value) -> Result<Self, QueryError> {
         let id = value.id();
         let info = self.world.registry().get(id);
         let info = info.ok_or(FragmentError::Unknown { id })?;

@@ -99,7 +99,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// Sees only entities whose shared value, const or not, equals `value`.
-    pub fn shared<T: crate::fragment::SharedFragment>(self, value: &'q T) -> Self {
+    pub fn sharing<T: crate::fragment::SharedFragment>(self, value: &'q T) -> Self {
         self.filter_chunks(move |chunk| chunk.shares(value))
     }
 

@@ -266,7 +266,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
     let first = worlds.first();
     if let Some(world) = first.filter(|world| are_switched_alike(&summary, world)) {
         let taken = world.universe().chunk_stats().in_use as u64;
-        assert!(summary.chunks >= taken, "{summary}: {taken}");
+        assert!(summary.chunk_bytes >= taken << 14, "{summary}: {taken}");
     }
     let hashes = |worlds: &[World]| -> Result<Vec<u64>, SnapshotError> {
         worlds.iter().map(World::state_hash).collect()

@@ -188,8 +188,8 @@ mod tests {
         world.check().unwrap();
         let summary = SnapshotSummary::of(file).unwrap();
         let in_use = world.universe().chunk_stats().in_use as u64;
-        assert_eq!(summary.chunks, in_use);
-        (summary.chunks, summary.empty_chunks)
+        assert_eq!(summary.chunk_bytes, in_use << 14);
+        (summary.chunk_bytes >> 14, summary.empty_chunk_bytes >> 14)
     }
 
     #[test]

@@ -36,7 +36,7 @@ use crate::world::snapshot::read::{Saved, SavedArchetype};
 /// assert_eq!((&*summary.fragments[0].name, summary.fragments[0].entities), ("game::Heat", 1_000));
 /// assert_eq!(summary.state_types, ["game::Score"]);
 /// // Whoever takes files of strangers has a limit.
-/// assert!(summary.chunk_bytes() < 64 << 20);
+/// assert!(summary.chunk_bytes < 64 << 20);
 /// println!("{summary}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -52,13 +52,14 @@ pub struct SnapshotSummary {
     pub worlds: usize,
     /// Entities of all of them.
     pub entities: u64,
-    /// Chunks of 16 KiB that loading [with its ids](crate::world::World::load) takes at most, without
-    /// [`LoadOptions`](crate::world::LoadOptions), if here the same fragments can be switched off as where it was saved (a
-    /// few more, else); and so many it takes, but for those of compositions that nobody has and that are not registered
-    /// here. With [new ids](crate::world::World::load_remapped) it takes no more than that.
-    pub chunks: u64,
-    /// Those among them that have no entities, and do not come with new ids.
-    pub empty_chunks: u64,
+    /// Bytes of chunks that loading [with its ids](crate::world::World::load) takes at most, without
+    /// [`LoadOptions`](crate::world::LoadOptions), if here the same fragments can be switched off as where it was saved (some
+    /// 16 KiB more, else); and so many it takes, but for those of compositions that nobody has and that are not registered
+    /// here. With [new ids](crate::world::World::load_remapped) it takes no more than that. A multiple of
+    /// [`CHUNK_BYTES`](crate::chunk::CHUNK_BYTES), as an allocator counts them.
+    pub chunk_bytes: u64,
+    /// Those among them of chunks that have no entities, and do not come with new ids.
+    pub empty_chunk_bytes: u64,
     /// Slots of the entity index that loading with its ids takes, of the living and the dead; `None` if the dead [were left
     /// out](crate::world::SnapshotOptions::skip_dead), and it is to be loaded with new ids.
     pub slots: Option<u64>,
@@ -136,8 +137,8 @@ impl SnapshotSummary {
             bytes: header.bytes,
             worlds: saved.worlds.len(),
             entities: 0,
-            chunks: 0,
-            empty_chunks: 0,
+            chunk_bytes: 0,
+            empty_chunk_bytes: 0,
             slots: header.slots,
             fragments,
             state_types: Vec::new(),
@@ -157,23 +158,17 @@ impl SnapshotSummary {
     fn add(&mut self, archetype: &SavedArchetype<'_>, lengths: Lengths) {
         let mut entities = 0;
         for chunk in &archetype.chunks {
-            let taken = lengths.taken(chunk, false);
+            let taken = lengths.taken(chunk, false) * CHUNK_BYTES as u64;
             entities += u64::from(chunk.len);
-            self.chunks += taken;
+            self.chunk_bytes += taken;
             if chunk.len == 0 {
-                self.empty_chunks += taken;
+                self.empty_chunk_bytes += taken;
             }
         }
         self.entities += entities;
         for &number in &archetype.fragments {
             self.fragments[number as usize].entities += entities;
         }
-    }
-
-    /// Bytes of the [chunks](Self::chunks).
-    #[must_use]
-    pub fn chunk_bytes(&self) -> u64 {
-        self.chunks * CHUNK_BYTES as u64
     }
 }
 
@@ -184,10 +179,11 @@ impl fmt::Display for SnapshotSummary {
             Some(slots) => format!("{slots} slots"),
             None => "without the dead".into(),
         };
+        let (chunks, empty) = (self.chunk_bytes >> 10, self.empty_chunk_bytes >> 10);
         writeln!(
             f,
-            "format {}, {} bytes; worlds: {}; entities: {}, {slots}; chunks of 16 KiB: {} ({} empty)",
-            self.format, self.bytes, self.worlds, self.entities, self.chunks, self.empty_chunks
+            "format {}, {} bytes; worlds: {}; entities: {}, {slots}; chunks: {chunks} KiB ({empty} KiB empty)",
+            self.format, self.bytes, self.worlds, self.entities
         )?;
         let states = self.state_types.iter().map(|name| shown(name));
         let states = match self.state_types.is_empty() {

@@ -529,9 +529,8 @@ fn memory_that_is_fetched_at_once_is_refused_by_a_system_that_has_none() {
 #[ignore = "run by the test above, in a process with a limit"]
 #[cfg(target_os = "linux")]
 fn what_is_fetched_at_once_is_refused_within_2_gib_of_addresses() {
-    let allocator = ChunkOptions::new()
-        .build_with(MappedMemory::new(false, true))
-        .unwrap();
+    let options = ChunkOptions::new().huge_pages(false).populate(true);
+    let allocator = options.build_with(MappedMemory::new(&options)).unwrap();
     let mut runs = Vec::with_capacity(4_096);
     let refused = loop {
         match allocator.allocate_run(64) {

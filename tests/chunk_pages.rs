@@ -16,15 +16,16 @@ const MEGACHUNK: usize = 64 * CHUNK_BYTES;
 
 #[test]
 fn memory_is_resident_where_it_is_touched_or_fetched_and_goes_back() {
-    let memory = |huge| SystemMemory::new(huge, false);
+    let options = |huge| ChunkOptions::new().huge_pages(huge);
+    let memory = |huge| SystemMemory::new(&options(huge));
     memory_of_free_chunks_goes_back(memory(false));
     memory_of_free_chunks_goes_back(memory(true));
-    memory_of_free_chunks_goes_back(MappedMemory::new(false, false));
+    memory_of_free_chunks_goes_back(MappedMemory::new(&options(false)));
 
     memory_is_fetched_as_it_is_committed(ChunkOptions::new().populate(true));
     memory_is_fetched_as_it_is_committed(ChunkOptions::new().huge_pages(false).populate(true));
     let mapped = |populate| {
-        let memory = MappedMemory::new(false, populate);
+        let memory = MappedMemory::new(&options(false).populate(populate));
         ChunkOptions::new().build_with(memory).unwrap()
     };
     assert_eq!(resident_megachunks_of(&mapped(true)), 32);

@@ -15,9 +15,10 @@ fn an_allocator_shows_its_counts_and_nothing_of_what_it_is_made_of() {
     let heap = ChunkOptions::new().build_with(HeapMemory::new()).unwrap();
     let _chunk = heap.allocate().unwrap();
     assert_eq!(format!("{heap:?}"), "MegachunkAllocator { in_use: 1, .. }");
+    let options = ChunkOptions::new().huge_pages(false).populate(true);
     let memory = [
         format!("{:?}", HeapMemory::new()),
-        format!("{:?}", MappedMemory::new(false, true)),
+        format!("{:?}", MappedMemory::new(&options)),
     ];
     let expected = [
         "HeapMemory { megachunks: 0, .. }",

@@ -144,8 +144,8 @@ impl Subject for Tickets {
     const SECOND_FREE_IS: Seen = Seen::Always;
 
     fn fresh() -> Self {
-        let memory = Watched::new(SystemMemory::new(false, false));
-        let options = ChunkOptions::new().retain(1);
+        let options = ChunkOptions::new().huge_pages(false).retain(1);
+        let memory = Watched::new(SystemMemory::new(&options));
         Self(options.build_with(memory).expect("there is address space"))
     }
 

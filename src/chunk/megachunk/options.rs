@@ -17,7 +17,7 @@ use crate::chunk::memory::{Memory, SystemMemory};
 #[derive(Clone, Debug)]
 pub struct ChunkOptions {
     pub(crate) huge_pages: bool,
-    populate: bool,
+    pub(crate) populate: bool,
     pub(crate) retain: usize,
     retain_at_most: usize,
 }
@@ -96,7 +96,7 @@ impl ChunkOptions {
     /// What the system said, when it has no address space for the tables (20 MiB).
     pub fn build(&self) -> io::Result<MegachunkAllocator> {
         #[cfg(not(loom))]
-        let memory = SystemMemory::new(self.huge_pages, self.populate);
+        let memory = SystemMemory::new(self);
         #[cfg(loom)]
         let memory = SystemMemory::new();
         self.build_with(memory)

@@ -6,7 +6,7 @@ use core::ptr::{self, NonNull};
 use std::io;
 
 use super::{MEGACHUNK_BYTES, Memory, there};
-use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS, MEGACHUNKS};
+use crate::chunk::{CHUNK_BYTES, ChunkOptions, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use crate::memory::Reservation;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
@@ -30,14 +30,26 @@ fn nulls<T>() -> Box<[AtomicPtr<T>]> {
 }
 
 impl MappedMemory {
-    /// Maps nothing yet. What the two say: [`ChunkOptions`](crate::chunk::ChunkOptions).
+    /// Maps nothing yet. Of the options it takes [`huge_pages`](ChunkOptions::huge_pages) and
+    /// [`populate`](ChunkOptions::populate); the others are the allocator's. O(mega-chunks).
+    ///
+    /// ```
+    /// use megachunk::chunk::ChunkOptions;
+    /// use megachunk::chunk::memory::MappedMemory;
+    ///
+    /// let options = ChunkOptions::new().huge_pages(false).populate(true);
+    /// let allocator = options.build_with(MappedMemory::new(&options))?;
+    /// let chunk = allocator.allocate()?;
+    /// assert_eq!(chunk.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn new(huge_pages: bool, populate: bool) -> Self {
+    pub fn new(options: &ChunkOptions) -> Self {
         Self {
             maps: nulls(),
             starts: nulls(),
-            huge_pages,
-            populate,
+            huge_pages: options.huge_pages,
+            populate: options.populate,
         }
     }
 }

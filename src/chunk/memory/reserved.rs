@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 use std::io;
 
 use super::{MEGACHUNK_BYTES, Memory};
-use crate::chunk::{CHUNK_BYTES, MEGACHUNKS};
+use crate::chunk::{CHUNK_BYTES, ChunkOptions, MEGACHUNKS};
 use crate::memory::Reservation;
 
 /// One range of addresses for all chunks: a chunk's address is an addition away, committing costs
@@ -17,16 +17,20 @@ pub struct ReservedMemory {
 }
 
 impl ReservedMemory {
-    /// Reserves 16 GiB of addresses; no memory. What the two say: [`ChunkOptions`](crate::chunk::ChunkOptions).
+    /// Reserves 16 GiB of addresses; no memory. Of the options it takes
+    /// [`huge_pages`](ChunkOptions::huge_pages) and [`populate`](ChunkOptions::populate); the others are the allocator's.
     ///
     /// # Errors
     /// What the system said, when it has no such range.
-    pub fn new(huge_pages: bool, populate: bool) -> io::Result<Self> {
+    pub fn new(options: &ChunkOptions) -> io::Result<Self> {
         let range = Reservation::reserve(MEGACHUNKS * MEGACHUNK_BYTES, 0)?;
-        if huge_pages {
+        if options.huge_pages {
             range.want_huge("chunks");
         }
-        Ok(Self { range, populate })
+        Ok(Self {
+            range,
+            populate: options.populate,
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use std::io;
 
 use super::{MappedMemory, Memory, ReservedMemory};
+use crate::chunk::ChunkOptions;
 
 /// The default: [`ReservedMemory`]; where 16 GiB of addresses are refused (a limit on the process, a
 /// system that accounts addresses as memory), [`MappedMemory`], and a warning through `tracing`.
@@ -18,14 +19,15 @@ pub enum SystemMemory {
 }
 
 impl SystemMemory {
-    /// Reserves addresses, or falls back. What the two say: [`ChunkOptions`](crate::chunk::ChunkOptions).
+    /// Reserves addresses, or falls back. Of the options it takes
+    /// [`huge_pages`](ChunkOptions::huge_pages) and [`populate`](ChunkOptions::populate); the others are the allocator's.
     #[must_use]
-    pub fn new(huge_pages: bool, populate: bool) -> Self {
+    pub fn new(options: &ChunkOptions) -> Self {
         if cfg!(miri) {
             // It has no address space to reserve.
-            return Self::Mapped(MappedMemory::new(huge_pages, populate));
+            return Self::Mapped(MappedMemory::new(options));
         }
-        match ReservedMemory::new(huge_pages, populate) {
+        match ReservedMemory::new(options) {
             Ok(memory) => Self::Reserved(memory),
             Err(error) => {
                 tracing::warn!(
@@ -34,7 +36,7 @@ impl SystemMemory {
                     %error,
                     "16 GiB of address space refused: each mega-chunk gets a mapping of its own"
                 );
-                Self::Mapped(MappedMemory::new(huge_pages, populate))
+                Self::Mapped(MappedMemory::new(options))
             }
         }
     }

@@ -10,16 +10,25 @@ use crate::world::{World, WorldError};
 
 /// Whether, and why not, the queries of a processor see an entity's composition: from [`Schedule::explain_match`].
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MatchExplanation {
     /// The processor's name.
     pub processor: String,
     /// The names of what the entity is made of; with the role of what is no fragment or tag, here
     /// and in what is against it.
     pub composition: Vec<String>,
-    /// For each query what is against it; empty if it sees the entity.
-    pub queries: Vec<Vec<Mismatch>>,
-    /// The types of the queries, in the same order: `(what it lends, its filter)`; of an observer the filter.
-    pub types: Vec<&'static str>,
+    /// Its queries, in the order of its parameters; of an observer, whom it is told of.
+    pub queries: Vec<QueryExplanation>,
+}
+
+/// Whether, and why not, one query of a processor sees an entity's composition: of a [`MatchExplanation`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct QueryExplanation {
+    /// The type of the query: `(what it lends, its filter)`; of an observer the filter.
+    pub of_type: &'static str,
+    /// What is against it; empty if it sees the entity.
+    pub mismatches: Vec<Mismatch>,
 }
 
 impl fmt::Display for MatchExplanation {
@@ -29,11 +38,17 @@ impl fmt::Display for MatchExplanation {
         if self.queries.is_empty() {
             write!(f, " it has no queries")?;
         }
-        for (query, mismatches) in self.types.iter().zip(&self.queries) {
-            write!(f, "\n  {query}: ")?;
-            write_all(f, mismatches, "sees it")?;
+        for query in &self.queries {
+            write!(f, "\n  {query}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for QueryExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.of_type)?;
+        write_all(f, &self.mismatches, "sees it")
     }
 }
 
@@ -136,12 +151,17 @@ impl Schedule {
             return Err(ScheduleError::NotSolved);
         };
         let queries = needs.queries.iter().chain(&needs.observes);
-        let queries = queries.map(|query| query.explain(world, entity));
+        let queries = queries.zip(&needs.types).map(|(query, &of_type)| {
+            let mismatches = query.explain(world, entity)?;
+            Ok(QueryExplanation {
+                of_type,
+                mismatches,
+            })
+        });
         Ok(MatchExplanation {
             processor: processor.into(),
             composition: composition(world, &world.archetypes[archetype as usize]),
             queries: queries.collect::<Result<_, _>>().map_err(refused)?,
-            types: needs.types.clone(),
         })
     }
 

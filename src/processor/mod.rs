@@ -60,7 +60,7 @@ pub use composite::Composite;
 pub use condition::{Asks, ConditionFn};
 pub use error::ScheduleError;
 pub use execution::Execution;
-pub use explain::{MatchExplanation, Overlap};
+pub use explain::{MatchExplanation, Overlap, QueryExplanation};
 pub use function::{ProcessorFn, Takes};
 pub use member::Timing;
 pub use net_modes::NetModes;

@@ -6,6 +6,7 @@
 use std::error::Error;
 
 use megachunk::prelude::*;
+use megachunk::world::Version;
 
 /// Who has it is seen by the clients.
 struct Replicated;
@@ -131,12 +132,12 @@ impl Server {
         self.world.destroy(brief)
     }
 
-    /// What a client does not know that got the last update at this version; from 0 on: all.
-    fn update(&mut self, since: u64) -> Update {
+    /// What a client does not know that got the last update at this version; from the start on: all.
+    fn update(&mut self, since: Version) -> Update {
         fn all<T: Fragment + Copy>(
             changes: &mut Changes<T>,
             world: &World,
-            since: u64,
+            since: Version,
         ) -> Vec<(Entity, T)> {
             let changed = changes.read(world).since(since);
             changed
@@ -165,7 +166,7 @@ struct Client {
     /// From the server's handles to those of this world.
     here: EntityMap,
     /// The version of the server's world at the last update.
-    since: u64,
+    since: Version,
 }
 
 impl Client {
@@ -176,7 +177,7 @@ impl Client {
         Ok(Self {
             world,
             here: EntityMap::default(),
-            since: 0,
+            since: Version::START,
         })
     }
 
@@ -262,7 +263,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for client in &mut clients {
             let update = server.update(client.since);
             match client.since {
-                0 => first.push(update.values()),
+                Version::START => first.push(update.values()),
                 _ => values += update.values(),
             }
             client.apply(update)?;

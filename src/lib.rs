@@ -66,7 +66,7 @@
 //! # Features
 //! * `world`, on by default: the store. Without it [`sync`], [`memory`], [`entity`] and [`chunk`] alone, which
 //!   are compiled in a quarter of the time.
-//! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and what is counted:
+//! * `serde`: serialization of [`Entity`], [`Place`](entity::Place), [`Version`](world::Version) and what is counted:
 //!   [`WorldStats`](world::WorldStats), [`ArchetypeStats`](world::ArchetypeStats),
 //!   [`ChunkRows`](world::ChunkRows), [`ChunkStats`](chunk::ChunkStats), [`CompactReport`](world::CompactReport),
 //!   [`Pending`](world::Pending), [`SnapshotSummary`](world::SnapshotSummary), and of

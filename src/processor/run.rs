@@ -23,7 +23,7 @@ use crate::signal;
 use crate::span;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::fork_join;
-use crate::world::World;
+use crate::world::{Version, World};
 
 /// What became of a part of a run.
 pub(super) type Outcome = Result<(), Box<ScheduleError>>;
@@ -178,9 +178,9 @@ impl Schedule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn ran_at(&self, version: u64) -> Option<&str> {
+    pub fn ran_at(&self, version: Version) -> Option<&str> {
         let mut segments = self.plan.as_ref()?.segments.iter();
-        let processor = segments.find_map(|segment| segment.ran_at(version))?;
+        let processor = segments.find_map(|segment| segment.ran_at(version.to_bits()))?;
         Some(&self.entries[processor].name)
     }
 

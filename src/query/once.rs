@@ -12,7 +12,7 @@ use crate::query::run::Scope;
 use crate::query::{
     ChunkView, Query, QueryData, QueryError, QueryFilter, QueryItems, QueryIter, QueryRun, ReadOnly,
 };
-use crate::world::{World, WorldError};
+use crate::world::{Version, World, WorldError};
 
 /// A query for one run, from [`World::query`] or [`World::read`].
 #[must_use = "a query does nothing until it is run"]
@@ -147,7 +147,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     }
 
     /// See [`QueryRun::since`].
-    pub fn since(&mut self, version: u64) -> QueryRun<'_, D, F> {
+    pub fn since(&mut self, version: Version) -> QueryRun<'_, D, F> {
         self.run().since(version)
     }
 

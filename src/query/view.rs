@@ -5,7 +5,7 @@ use core::fmt;
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
 use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
-use crate::world::World;
+use crate::world::{Version, World};
 
 /// A chunk: its entities, shared values, chunk fragments and versions.
 #[derive(Clone, Copy)]
@@ -116,8 +116,8 @@ impl<'w> ChunkView<'w> {
     /// The [version](World::version) at which entities last came, went, or changed rows; a later one than that if it
     /// was more than a billion versions ago.
     #[must_use]
-    pub fn order_version(&self) -> u64 {
-        self.world.moment(self.chunk.order_version)
+    pub fn order_version(&self) -> Version {
+        Version::from_bits(self.world.moment(self.chunk.order_version))
     }
 
     /// The [version](World::version) at which a fragment was last lent for writing here, got new values, or was switched
@@ -127,9 +127,10 @@ impl<'w> ChunkView<'w> {
     /// Processors that run side by side are kept apart by what their queries read, write and
     /// [watch](crate::query::Changed): of another fragment it is chance whether this counts what is written meanwhile.
     #[must_use]
-    pub fn change_version<T: Fragment>(&self) -> Option<u64> {
+    pub fn change_version<T: Fragment>(&self) -> Option<Version> {
         let id = self.world.registry().of::<T>()?.id();
         let version = self.archetype.version_of(id)?;
-        Some(self.world.moment(self.chunk.version(version as usize)))
+        let moment = self.world.moment(self.chunk.version(version as usize));
+        Some(Version::from_bits(moment))
     }
 }

@@ -39,6 +39,7 @@ mod stats;
 mod system_error;
 mod take;
 pub(crate) mod taken;
+mod version;
 mod versions;
 mod view;
 pub(crate) mod waiting;
@@ -68,6 +69,7 @@ pub use snapshot::{
 };
 pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;
+pub use version::Version;
 pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::{Archetype, HavingLists, WorldMark};
@@ -402,7 +404,7 @@ impl fmt::Debug for World {
             .field("label", &self.label)
             .field("entities", &self.count())
             .field("archetypes", &self.archetype_count())
-            .field("version", &self.version())
+            .field("version", &self.version().to_bits())
             .field("time", &self.time())
             .finish_non_exhaustive()
     }

@@ -5,7 +5,7 @@
 
 use crate::archetype::{AGING, LONG_AGO, READ_ON};
 use crate::sync::atomic::Ordering;
-use crate::world::World;
+use crate::world::{Version, World};
 
 impl World {
     /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
@@ -52,7 +52,7 @@ impl World {
     /// The version that changes made now get, and that the next query to run has. It grows with each that runs, and never
     /// wraps: what is kept of it can be told to [`since`](crate::query::QueryRun::since) however much later (what was there
     /// more than a billion versions ago may count as changed then). Whoever reads it and then runs a query has seen by that
-    /// what was changed before; who runs none, and wants what changes from now on, tells `version() - 1`. (After half a
+    /// what was changed before; who runs none, and wants what changes from now on, tells [`version().before()`](Version::before). (After half a
     /// billion runs that only read, with nothing between that has the world to itself, runs make no new versions: changes get
     /// one more than it then, and may be shown twice.) It is of this
     /// world: one that is loaded from a file, or another, begins with versions of its own. O(1), wait-free.
@@ -71,13 +71,13 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn version(&self) -> u64 {
+    pub fn version(&self) -> Version {
         // Ordering: as in `stamp`.
         let version = self.version.load(Ordering::Relaxed);
-        self.moment(match self.reads_on(version) {
+        Version::from_bits(self.moment(match self.reads_on(version) {
             true => version,
             false => version.wrapping_add(1),
-        })
+        }))
     }
 
     /// Whether queries have read alone for so long that versions of chunks could soon not be compared any more, if they made
@@ -161,7 +161,7 @@ mod tests {
             assert!(world.version() > before);
             before = world.version();
             *world.get_mut(ant).unwrap() = 1_u32;
-            for since in [0, seen, before - 1] {
+            for since in [Version::START, seen, before.before()] {
                 let mut new = world.query::<&u32, Changed<u32>>().unwrap();
                 assert_eq!(new.since(since).count(), 1, "since {since} at {before}");
             }
@@ -178,9 +178,10 @@ mod tests {
             });
             assert_eq!(versions[0], before, "as the world says it");
             assert!(versions.iter().all(|&version| version <= before));
-            assert!(versions.iter().all(|&version| version + (3 << 29) > before));
+            let far = |version: &Version| before.to_bits() - version.to_bits();
+            assert!(versions.iter().all(|version| far(version) < 3 << 29));
         }
-        assert!(world.version() > seen + (3 << 32));
+        assert!(world.version().to_bits() > seen.to_bits() + (3 << 32));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::fragment::{
     Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentRole, FragmentSet,
     SharedFragment, TakeBundle, Values, ValuesMut,
 };
-use crate::world::{World, WorldError};
+use crate::world::{Version, World, WorldError};
 
 /// One entity of a world, to be read: it is looked up once for all of its fragments.
 ///
@@ -160,17 +160,18 @@ impl<'w> EntityView<'w> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn change_version<T: Fragment>(&self) -> Option<u64> {
+    pub fn change_version<T: Fragment>(&self) -> Option<Version> {
         self.change_version_dynamic(self.world.registry().of::<T>()?.id())
     }
 
     /// The same of a fragment that is known by its number: see [`change_version`](Self::change_version). O(1).
     #[must_use]
-    pub fn change_version_dynamic(&self, id: FragmentId) -> Option<u64> {
+    pub fn change_version_dynamic(&self, id: FragmentId) -> Option<Version> {
         let data = &self.world.archetypes[self.archetype as usize];
         let version = data.version_of(id)?;
         let chunk = &data.chunks[self.row.chunk as usize];
-        Some(self.world.moment(chunk.version(version as usize)))
+        let moment = self.world.moment(chunk.version(version as usize));
+        Some(Version::from_bits(moment))
     }
 
     /// Its shared value.

@@ -85,7 +85,7 @@ fn look(world: &mut World, seen: &mut Vec<u64>) {
         .on(world)
         .for_each_chunk(|chunk, (entities, energies)| {
             seen.push(chunk.sort_key());
-            seen.push(chunk.order_version());
+            seen.push(chunk.order_version().to_bits());
             seen.extend(entities.iter().map(|entity| entity.to_bits()));
             seen.extend(energies.iter().map(|energy| energy.0));
         });

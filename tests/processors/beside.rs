@@ -12,7 +12,7 @@ use megachunk::prelude::*;
 use megachunk::processor::Execution;
 use megachunk::processor::Target;
 use megachunk::query::Enabled;
-use megachunk::world::Universe;
+use megachunk::world::{Universe, Version};
 use rayon::ThreadPool;
 
 /// A small generator, the same for the same seed.
@@ -446,7 +446,7 @@ fn quiet(kind: u32, name: String, salt: u32) -> ProcessorBuilder {
 struct Left {
     hash: u64,
     rows: Vec<(Entity, u32)>,
-    version: u64,
+    version: Version,
     tally: u64,
     reports: Vec<String>,
 }

@@ -254,7 +254,7 @@ fn who_watches_and_looks_for_changes_misses_none_of_those_that_come_later() {
     for _ in 0..2 {
         schedule
             .run_watched(&mut world, |world, name| {
-                let since = changed.read(world).since(sent - 1).count();
+                let since = changed.read(world).since(sent.before()).count();
                 let count = changed.read(world).count();
                 sent = world.version();
                 if count + since > 0 {

@@ -8,6 +8,7 @@ use crate::support::Dice;
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
 use megachunk::prelude::*;
 use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
+use megachunk::world::Version;
 
 struct Asleep;
 struct Wet;
@@ -501,7 +502,11 @@ fn change_order_chunk_and_shared_value_filters_work_on_dynamic_queries() {
     assert_eq!(seen(&mut moved, &mut world).len(), 0);
     world.destroy(ants[0]).unwrap();
     assert_eq!(seen(&mut moved, &mut world), [ants[3]]);
-    let all = changed.on(&mut world).unwrap().since(0).count();
+    let all = changed
+        .on(&mut world)
+        .unwrap()
+        .since(Version::START)
+        .count();
     assert_eq!(all, 5);
 
     let other = World::new();

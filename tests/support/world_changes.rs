@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use megachunk::prelude::*;
 use megachunk::query::{Moved, QueryFilter};
+use megachunk::world::Version;
 
 use crate::world_bulk::{few, lets_through};
 use crate::world_fragments::{
@@ -78,7 +79,7 @@ pub(crate) struct Changes {
     awake: Query<Entity, Changed<Awake>>,
     moved: Query<Entity, Moved>,
     /// The world's version at each look.
-    versions: Vec<u64>,
+    versions: Vec<Version>,
     /// The entities at the last look, in order.
     known: Vec<Known>,
 }
@@ -99,11 +100,11 @@ impl Changes {
     }
 
     /// The entities in chunks that have changed since a version, in order.
-    fn since(&mut self, which: usize, world: &World, version: u64) -> Vec<Entity> {
+    fn since(&mut self, which: usize, world: &World, version: Version) -> Vec<Entity> {
         fn all<F: QueryFilter>(
             query: &mut Query<Entity, F>,
             world: &World,
-            version: u64,
+            version: Version,
         ) -> Vec<Entity> {
             let mut seen = Vec::new();
             let mut run = query.read(world).since(version);
@@ -126,7 +127,7 @@ impl Changes {
     /// nothing was done.
     pub(crate) fn look(&mut self, world: &World, mut now: Vec<Known>, quiet: bool) {
         let version = world.version();
-        let last = self.versions.last().copied().unwrap_or(0);
+        let last = self.versions.last().copied().unwrap_or_default();
         assert!(last <= version, "the version fell from {last} to {version}");
         self.versions.push(version);
         let number = self.versions.len();

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use megachunk::chunk::ChunkOptions;
 use megachunk::entity::IndexOptions;
 use megachunk::prelude::*;
-use megachunk::world::{SliceReport, Universe};
+use megachunk::world::{SliceReport, Universe, Version};
 
 use crate::world_changes::{Changes, Hashes};
 use crate::world_commands::{CommandOp, Script};
@@ -352,8 +352,8 @@ pub(crate) struct Stand {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ChunkStand {
     pub(crate) sort_key: u64,
-    pub(crate) order_version: u64,
-    pub(crate) change_versions: [Option<u64>; 5],
+    pub(crate) order_version: Version,
+    pub(crate) change_versions: [Option<Version>; 5],
     pub(crate) weather: Option<u32>,
     pub(crate) entities: Vec<Entity>,
 }

@@ -6,7 +6,7 @@ use megachunk::archetype::{ChunkLayout, Content};
 use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
 use megachunk::query::{Enabled, Moved};
-use megachunk::world::Budget;
+use megachunk::world::{Budget, Version};
 use proptest::prelude::*;
 
 use crate::layout_oracle;
@@ -423,7 +423,7 @@ fn change_version_per_chunk_and_fragment_and_order_version_per_chunk() {
     let ants: Vec<_> = (0..2_u8)
         .map(|team| world.create((1_u32, 1_u64).shared(team)).unwrap())
         .collect();
-    type Versions = Vec<(Option<u64>, Option<u64>, u64)>;
+    type Versions = Vec<(Option<Version>, Option<Version>, Version)>;
     let versions = |world: &mut World| -> Versions {
         let mut versions = Vec::new();
         let mut all = world.query::<Entity, ()>().unwrap();
@@ -475,7 +475,7 @@ fn changed_order_and_since_filters_work_at_chunk_grain() {
         (changed.read(&world).count(), moved.read(&world).count()),
         (0, 0)
     );
-    assert_eq!(changed.read(&world).since(version - 1).count(), 3);
+    assert_eq!(changed.read(&world).since(version.before()).count(), 3);
     *world.get_mut::<u8>(ants[3]).unwrap() = 1;
     assert_eq!(changed.read(&world).count(), 0, "another fragment");
     world.destroy(ants[1]).unwrap();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use megachunk::chunk::ChunkOptions;
 use megachunk::entity::IndexOptions;
 use megachunk::prelude::*;
-use megachunk::world::SnapshotOptions;
+use megachunk::world::{SnapshotOptions, Version};
 use rayon::ThreadPool;
 
 /// Numbers of threads that are compared.
@@ -71,8 +71,8 @@ impl Dice {
 struct Seen {
     tags: [bool; 2],
     team: Option<u8>,
-    order_version: u64,
-    change_versions: [Option<u64>; 4],
+    order_version: Version,
+    change_versions: [Option<Version>; 4],
     rows: Vec<Row>,
 }
 

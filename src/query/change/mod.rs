@@ -19,7 +19,7 @@ use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryRe
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
-use crate::world::{World, WorldError};
+use crate::world::{Version, World, WorldError};
 
 use seen::Seen;
 use ways::{chunks_of, emigrate, remove_along, settled, share, ways};
@@ -108,9 +108,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     }
 
     /// Looks for changes after this [version](World::version), instead of since the query's last run. A version that
-    /// is more than a billion behind may show what has not changed, and misses nothing. Since 0: for all that there is.
-    pub fn since(mut self, version: u64) -> Self {
-        self.seen.since = self.world.since(version, self.seen.version);
+    /// is more than a billion behind may show what has not changed, and misses nothing. Since
+    /// [`Version::START`]: for all that there is.
+    pub fn since(mut self, version: Version) -> Self {
+        self.seen.since = self.world.since(version.to_bits(), self.seen.version);
         self
     }
 

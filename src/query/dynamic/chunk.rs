@@ -9,6 +9,7 @@ use crate::fragment::{FragmentError, FragmentId, Values, ValuesMut};
 use crate::query::dynamic::query::{DynamicMatch, Lend, LendPlace};
 use crate::query::masks::masked;
 use crate::query::{ChunkView, QueryError};
+use crate::world::Version;
 
 /// A chunk that a [`DynamicQuery`](crate::query::DynamicQuery) sees, or some neighbouring rows of one.
 ///
@@ -141,16 +142,16 @@ impl<'w> DynamicChunk<'w> {
 
     /// As [`ChunkView::order_version`](crate::query::ChunkView::order_version).
     #[must_use]
-    pub fn order_version(&self) -> u64 {
+    pub fn order_version(&self) -> Version {
         self.view.order_version()
     }
 
     /// As [`ChunkView::change_version`](crate::query::ChunkView::change_version); `None` also for what is not one an entity.
     #[must_use]
-    pub fn change_version(&self, id: FragmentId) -> Option<u64> {
+    pub fn change_version(&self, id: FragmentId) -> Option<Version> {
         let version = self.view.archetype.version_of(id)?;
         let stamp = self.view.chunk.version(version as usize);
-        Some(self.view.world.moment(stamp))
+        Some(Version::from_bits(self.view.world.moment(stamp)))
     }
 
     /// A fragment's values, to read: one a row, or one for all rows if it is shared or the chunk's. O(fragments

@@ -14,7 +14,7 @@ use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryError};
 use crate::sync::fork_join;
-use crate::world::{Lack, SliceReport, World, WorldError};
+use crate::world::{Lack, SliceReport, Version, World, WorldError};
 
 /// A dynamic query on a world: goes from chunk to chunk, in the order of archetypes and chunks.
 ///
@@ -87,9 +87,9 @@ impl<'q> DynamicRun<'q> {
     }
 
     /// See [`QueryRun::since`](crate::query::QueryRun::since).
-    pub fn since(self, version: u64) -> Self {
+    pub fn since(self, version: Version) -> Self {
         Self {
-            since: self.world.since(version, self.version),
+            since: self.world.since(version.to_bits(), self.version),
             ..self
         }
     }

@@ -16,7 +16,7 @@ use crate::query::requirements::Mask;
 use crate::query::run::visit::{Chunks, Entities, Slices, Visit, lend_stretches};
 use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter, ReadOnly};
-use crate::world::World;
+use crate::world::{Version, World};
 
 pub(super) use scope::Scope;
 
@@ -104,10 +104,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// Looks for changes after this [version](World::version), instead of since the last run. A version that is
-    /// more than a billion behind may show what has not changed, and misses nothing. Since 0: for all that there is.
-    pub fn since(self, version: u64) -> Self {
+    /// more than a billion behind may show what has not changed, and misses nothing. Since
+    /// [`Version::START`]: for all that there is.
+    pub fn since(self, version: Version) -> Self {
         Self {
-            since: self.world.since(version, self.version),
+            since: self.world.since(version.to_bits(), self.version),
             ..self
         }
     }
@@ -137,8 +138,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn version(&self) -> u64 {
-        self.world.moment(self.version)
+    pub fn version(&self) -> Version {
+        Version::from_bits(self.world.moment(self.version))
     }
 
     /// Lends the same run once more, to be used beside itself: what is only read may be lent to many at once. So one

@@ -10,8 +10,9 @@ use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use tracing::callsite::{DefaultCallsite, Identifier};
+use tracing::dispatcher;
 use tracing::field::{Empty, FieldSet};
-use tracing::level_filters::LevelFilter;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::metadata::Kind;
 use tracing::{Level, Metadata, Span};
 
@@ -24,7 +25,8 @@ use crate::world::{Seat, World};
 /// all that it is not. A load. Those that want some of them are asked by the span itself, and not here: who filters for
 /// layers, as `tracing-subscriber` does, keeps what it has said until a span or an event follows, and takes the next one for
 /// the one that it was asked for. (Not `span_enabled!`, which asks so, and for a span that is called otherwise: filters may
-/// go by names.)
+/// go by names.) The first time, listeners are told of this place in the code: if one panics, who wants what is not known,
+/// and the span is left to ask.
 macro_rules! is_wanted {
     ($target:literal, $name:literal $(, $field:literal)*) => {{
         static METADATA: Metadata<'static> = Metadata::new(
@@ -38,15 +40,17 @@ macro_rules! is_wanted {
             Kind::SPAN.hint(),
         );
         static CALLSITE: DefaultCallsite = DefaultCallsite::new(&METADATA);
-        !CALLSITE.interest().is_never()
+        let mut is_wanted = true;
+        tell(|| is_wanted = !CALLSITE.interest().is_never());
+        is_wanted
     }};
 }
 
-/// Whether anybody may listen to what is as fine as that. Asked first, and not left to the spans: dropping one that nobody
-/// hears takes longer than some processors.
+/// Whether anybody may listen to what is as fine as that; never, where `tracing` is compiled without it. Asked first, and
+/// not left to the spans: dropping one that nobody hears takes longer than some processors.
 #[inline(always)]
 fn may_be_heard() -> bool {
-    LevelFilter::current() >= LevelFilter::DEBUG
+    LevelFilter::DEBUG <= STATIC_MAX_LEVEL && LevelFilter::current() >= LevelFilter::DEBUG
 }
 
 /// Whether anybody may hear runs, phases and processors. To be asked once for many of them: where somebody listens to other
@@ -142,20 +146,32 @@ fn within<R>(make: impl FnOnce() -> Span, run: impl FnOnce(&Span) -> R) -> R {
     done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
+/// The span that a thread is in, as far as who listens knows it.
+pub(crate) struct Around {
+    span: Kept,
+    /// Else `span` is none, which says nothing.
+    is_known: bool,
+}
+
 /// The span that this thread is in, for [`simulation`]s, if those are heard.
 #[inline]
-pub(crate) fn around() -> Option<Kept> {
+pub(crate) fn around() -> Option<Around> {
     let mut around = None;
     if is_heard() {
-        tell(|| around = Some(Kept(Span::current())));
+        tell(|| {
+            around = Some(Around {
+                span: Kept(Span::current()),
+                is_known: dispatcher::get_default(|listener| listener.current_span().is_known()),
+            });
+        });
     }
     around
 }
 
 /// Advances a simulation of an app, in the span in which that was asked for: which is not that of its thread, where that
-/// waits for a loop of another simulation's processor.
+/// waits for a loop of another simulation's processor. (Who does not know which span that was takes its thread's.)
 pub(crate) fn simulation<R>(
-    around: Option<&Span>,
+    around: Option<&Around>,
     name: &str,
     simulation: &mut Simulation,
     run: impl FnOnce(&mut Simulation) -> R,
@@ -164,15 +180,20 @@ pub(crate) fn simulation<R>(
         return run(simulation);
     };
     let of = Arc::clone(&simulation.world().seat);
-    let span = || {
-        let parent = around.id();
-        tracing::debug_span!(
-            target: "megachunk::schedule",
-            parent: parent,
-            "simulation",
-            name,
-            world = %of
-        )
+    let span = || match around.is_known {
+        true => {
+            let parent = around.span.id();
+            tracing::debug_span!(
+                target: "megachunk::schedule",
+                parent: parent,
+                "simulation",
+                name,
+                world = %of
+            )
+        }
+        false => {
+            tracing::debug_span!(target: "megachunk::schedule", "simulation", name, world = %of)
+        }
     };
     within(span, |_| run(simulation))
 }
@@ -385,6 +406,11 @@ mod tests {
     #[test]
     fn who_listens_to_others_hears_no_spans() {
         let _one = ONE.lock();
+        if STATIC_MAX_LEVEL < LevelFilter::DEBUG {
+            // They are compiled out.
+            assert_eq!(heard(|_| true), (false, false, false));
+            return;
+        }
         let others = heard(|metadata| metadata.target().starts_with("mygame"));
         assert_eq!(others, (true, false, false));
         let all = heard(|metadata| metadata.target().starts_with("megachunk"));

@@ -6,6 +6,10 @@
 //! help was asked for, of the subscriber that hears the caller; and the time that they take is taken off what was
 //! [measured](Measured) on their thread before.
 //!
+//! That subscriber is the one of the thread that helps meanwhile, whatever that was: it may listen to the caller's thread
+//! alone, and the thread that helps may have another, or none. (Of a caller that nobody hears, the one of the thread that
+//! helps hears it.)
+//!
 //! A thread can be in that span already, below another one in which it waits; or be in one, while help was asked for in
 //! none. To enter the span is not enough then: for `tracing-subscriber`'s `Registry` a span that is entered twice is not the
 //! current one a second time. So who helps is asked again where it is, and gets a new span within the caller's, `help`, or
@@ -24,8 +28,9 @@ use std::thread;
 use std::time::Instant;
 
 use tracing::dispatcher::{self, Dispatch};
-use tracing::level_filters::LevelFilter;
+use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::span::Span;
+use tracing::subscriber::NoSubscriber;
 
 use super::thread_local;
 use crate::panics::tell;
@@ -122,7 +127,9 @@ impl Caller {
     /// This thread asks.
     #[inline]
     pub(crate) fn here() -> Self {
-        let is_heard = LevelFilter::current() != LevelFilter::OFF;
+        // Where `tracing` is compiled without anything there is nothing to be told.
+        let may_tell = STATIC_MAX_LEVEL != LevelFilter::OFF;
+        let is_heard = may_tell && LevelFilter::current() != LevelFilter::OFF;
         Self {
             work: doing(),
             heard: if is_heard { heard_in(None) } else { None },
@@ -167,8 +174,8 @@ impl Caller {
     }
 }
 
-/// The span that this thread is in, if that is not said, and who hears it; `None` if nobody does. That it is in none is
-/// worth keeping where who listens knows it.
+/// The span that this thread is in, if that is not said, and who hears it; `None` if nobody does. Who hears it is worth
+/// keeping, also where it is in none, or who listens does not say in which: it may listen to this thread alone.
 #[cold]
 fn heard_in(span: Option<&Span>) -> Option<Heard> {
     let mut heard = None;
@@ -178,8 +185,7 @@ fn heard_in(span: Option<&Span>) -> Option<Heard> {
         let listener = span.with_subscriber(|(_, listener)| listener.clone());
         let listener = listener.or_else(|| {
             dispatcher::get_default(|listener| {
-                let current = listener.current_span();
-                (current.is_known() && current.id().is_none()).then(|| listener.clone())
+                (!listener.is::<NoSubscriber>()).then(|| listener.clone())
             })
         });
         heard = listener.map(|listener| Heard { span, listener });
@@ -188,14 +194,15 @@ fn heard_in(span: Option<&Span>) -> Option<Heard> {
 }
 
 impl Heard {
-    /// Does some work, with this thread in the span.
+    /// Does some work, with this thread in the span, and heard by who hears the span's: by whom it is else, and that it is in
+    /// the span for that one already, says nothing of each other.
     fn within<R>(&self, work: impl FnOnce() -> R) -> thread::Result<R> {
         let (mut listens, mut entered, mut anew) = (None, None, None);
         tell(|| {
+            listens = Some(dispatcher::set_default(&self.listener));
             if self.is_entered() == Some(true) {
                 return;
             }
-            listens = Some(dispatcher::set_default(&self.listener));
             entered = Some(self.span.enter());
             if self.is_entered() == Some(false) {
                 anew = self.anew();

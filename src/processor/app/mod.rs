@@ -11,8 +11,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tracing::Span;
-
 pub use clock::Rate;
 pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
@@ -20,7 +18,7 @@ pub use time::Time;
 
 use crate::panics::{Panicked, after, end_all, first, note, resume, tell};
 use crate::processor::ScheduleError;
-use crate::span;
+use crate::span::{self, Around};
 use crate::sync::fork_join;
 
 /// How long [`App::run`] sleeps at most where no tick is to come.
@@ -152,7 +150,7 @@ impl App {
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(self.simulations.len(), Outcome::default);
         let around = span::around();
-        let around = around.as_deref();
+        let around = around.as_ref();
         let all = self.simulations.iter_mut().zip(&mut outcomes);
         let all = all.map(|((name, simulation), outcome)| Turn {
             name,
@@ -273,7 +271,7 @@ struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    fn advance(self, around: Option<&Span>, elapsed: Duration) {
+    fn advance(self, around: Option<&Around>, elapsed: Duration) {
         let Outcome { result, panicked } = self.outcome;
         note(panicked, || {
             *result = span::simulation(around, self.name, self.simulation, |simulation| {

@@ -3,15 +3,34 @@
 
 #![cfg(feature = "world")]
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
 use megachunk::world::Universe;
+use tracing::Metadata;
+use tracing::subscriber::Interest;
 
-/// Keeps what is said, and panics at each event.
+/// Keeps what is said, and panics at each event, and when it is told of a place in the library from which spans may
+/// come.
 struct Burns(Arc<Mutex<Vec<String>>>);
+
+thread_local! {
+    /// Whether this thread listens by now: who begins to is told of all places that are known, outside of the library.
+    static LISTENS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something while it is told to `heard`.
+fn listening<R>(heard: &Arc<Mutex<Vec<String>>>, act: impl FnOnce() -> R) -> R {
+    tracing::subscriber::with_default(Burns(Arc::clone(heard)), || {
+        LISTENS.set(true);
+        let done = act();
+        LISTENS.set(false);
+        done
+    })
+}
 
 /// What an event says.
 #[derive(Default)]
@@ -24,7 +43,13 @@ impl tracing::field::Visit for Text {
 }
 
 impl tracing::Subscriber for Burns {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if LISTENS.get() && metadata.is_span() {
+            resume_unwind(Box::new("new"));
+        }
+        Interest::sometimes()
+    }
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
     fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
@@ -66,7 +91,7 @@ impl Drop for Brittle {
 #[test]
 fn a_change_is_whole_though_the_subscriber_that_hears_of_it_panics() {
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let universe = Arc::new(Universe::new());
         let mut world = World::of(&universe).unwrap();
         world.set_chunk_size(1);
@@ -111,7 +136,7 @@ fn a_trait_that_panics_while_a_template_is_built_is_named_before_the_panic_goes_
         }
     }
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let world = World::new();
         for (gives, said) in [(false, "not today"), (true, "not that")] {
             let builder = TemplateBuilder::new("ant").with_class("generous", Gives(gives));
@@ -130,7 +155,7 @@ fn a_trait_that_panics_while_a_template_is_built_is_named_before_the_panic_goes_
 #[test]
 fn a_tuple_in_a_bundle_is_one_fragment_and_said_to_be() {
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let mut world = World::new();
         let plain = world.create((1_u8, 2_u16)).unwrap();
         assert!(heard.lock().unwrap().is_empty());
@@ -148,7 +173,7 @@ fn a_tuple_in_a_bundle_is_one_fragment_and_said_to_be() {
 #[test]
 fn a_tuple_in_a_filter_is_one_fragment_and_said_to_be_unless_there_is_such_a_one() {
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let mut world = World::new();
         let both = world.create((1_u8, 2_u16)).unwrap();
         let found = |world: &mut World| -> Vec<Entity> {
@@ -179,7 +204,7 @@ fn a_tuple_in_a_filter_is_one_fragment_and_said_to_be_unless_there_is_such_a_one
 #[test]
 fn signals_that_heap_up_for_a_reader_are_said_to_and_again_when_they_are_twice_as_many() {
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let said = || std::mem::take(&mut *heard.lock().unwrap());
         let mut world = World::new();
         let ants = vec![world.create((1_u8,)).unwrap(); 1_000_000];
@@ -231,7 +256,7 @@ fn delayed_signals_of_a_file_that_nobody_asks_for_are_said_to_end_once() {
         universe
     };
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let mut world = World::of(&Arc::new(state())).unwrap();
         let ant = world.create(()).unwrap();
         let after = |seconds| std::time::Duration::from_secs(seconds);
@@ -281,7 +306,7 @@ fn delayed_signals_of_a_file_that_nobody_asks_for_are_said_to_end_once() {
 fn a_tuple_or_a_reference_that_is_named_as_a_fragment_is_told_of_once_wherever_it_is_named() {
     struct Spot;
     let heard = Arc::default();
-    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+    listening(&heard, || {
         let said = || std::mem::take(&mut *heard.lock().unwrap());
         let told = |text: &str, kind: &str| {
             let said = said();
@@ -313,5 +338,43 @@ fn a_tuple_or_a_reference_that_is_named_as_a_fragment_is_told_of_once_wherever_i
         assert_eq!(said(), [""; 0]);
         // The panics of who listens have left nothing behind.
         assert_eq!(world.query::<&(u64, u64), ()>().unwrap().count(), 2);
+    });
+}
+
+#[test]
+fn what_a_flush_does_is_whole_though_who_hears_of_a_new_place_in_the_code_panics() {
+    let heard = Arc::default();
+    listening(&heard, || {
+        let mut world = World::new();
+        let hit = world.signal::<()>("hit").unwrap();
+        let mut reader = SignalReader::<Entity>::new(&world).unwrap();
+        reader.subscribe(&mut world, hit).unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let sees = Arc::clone(&seen);
+        world
+            .observe::<u8, ()>(Observed::COME, move |batch, _| {
+                sees.lock().unwrap().extend(batch.entities());
+            })
+            .unwrap();
+        let mut schedule = Schedule::new();
+        let made = Arc::new(Mutex::new(Vec::new()));
+        let makes = Arc::clone(&made);
+        schedule.add(processor("make", move |mut commands: Commands<'_>| {
+            let mut made = makes.lock().unwrap();
+            for n in 0..5_u8 {
+                // Two compositions: two calls of the observer.
+                made.push(match n {
+                    0 => commands.create((n, 1_u16)).unwrap(),
+                    _ => commands.create((n,)).unwrap(),
+                });
+            }
+        }));
+        let tree = world.create(()).unwrap();
+        world.signals().send(hit, tree, ());
+        schedule.run(&mut world).unwrap();
+        let (mut seen, made) = (seen.lock().unwrap().clone(), made.lock().unwrap());
+        seen.sort();
+        assert_eq!(seen, *made);
+        world.check().unwrap();
     });
 }

@@ -1,13 +1,15 @@
 //! Running a schedule: phase by phase, segment by segment, with what comes before, between and after them.
 
 use core::ops::Range;
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use tracing::Span;
 
-use crate::command::{Source, Stripes, saturated};
-use crate::panics::tell;
+use crate::command::{FlushReport, Source, Stripes, saturated};
+use crate::panics::{note, resume, tell};
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
@@ -72,11 +74,12 @@ impl Schedule {
     ) -> Outcome {
         let tick = world.resources().get::<Time>().map(|time| time.tick);
         let began = Instant::now();
-        let outcome = span::run(world, |world| self.run_phases(world, progress, watch));
+        let runs = || span::run(world, |world| self.run_phases(world, progress, watch));
+        let outcome = catch_unwind(AssertUnwindSafe(runs));
         if let Some(trace) = &mut self.trace {
             trace.note(Kind::Run, began, tick);
         }
-        outcome
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// What the last run, or [phase](Self::run_phase), had done until an error ended it: who had run, and what its flushes
@@ -400,11 +403,15 @@ impl Schedule {
             let mut outcome = Ok(true);
             span::processor(heard, phase, &member.name, || {
                 let measured = self.measured.then(|| timing.begin());
-                crate::panics::note(&mut panicked, || outcome = runner.run_alone(world));
+                note(&mut panicked, || outcome = runner.run_alone(world));
                 if let Some(measured) = measured {
                     let began = measured.began;
                     let took = measured.end();
-                    if !matches!(outcome, Ok(false)) {
+                    let has_run = match &outcome {
+                        Ok(has_run) => *has_run,
+                        Err(refusal) => !matches!(**refusal, Refusal::Query(_)),
+                    };
+                    if has_run {
                         timing.note(began, took, super::Seen::default());
                     }
                 }
@@ -567,11 +574,19 @@ fn collect_signals(world: &mut World, trace: &mut Option<Trace>) {
 
 #[inline]
 fn collect_now(world: &mut World, trace: &mut Option<Trace>) {
-    let began = trace.is_some().then(Instant::now);
-    world.collect_signals();
-    if let (Some(trace), Some(began)) = (trace, began) {
-        trace.note(Kind::Collect, began, None);
+    match trace {
+        None => world.collect_signals(),
+        Some(trace) => collect_noting(world, trace),
     }
+}
+
+#[cold]
+fn collect_noting(world: &mut World, trace: &mut Trace) {
+    let began = Instant::now();
+    let mut panicked = None;
+    note(&mut panicked, || world.collect_signals());
+    trace.note(Kind::Collect, began, None);
+    resume(panicked);
 }
 
 /// Flushes, in a span of its own, and with a place in the trace, if that can do anything or anybody listens.
@@ -584,23 +599,37 @@ fn flush(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) 
 
 #[inline(never)]
 fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) {
-    let began = trace.is_some().then(Instant::now);
-    let flushed = span::flush(world, |world| {
+    let flushed = if trace.is_some() {
+        flush_noting(world, trace)
+    } else {
+        flush_in_span(world, trace)
+    };
+    progress.note_flush(flushed);
+}
+
+#[inline(always)]
+fn flush_in_span(world: &mut World, trace: &mut Option<Trace>) -> FlushReport {
+    span::flush(world, |world| {
         let flushed = world.flush();
         // What closures and observers have sent comes before what processors send that run later;
         // and nobody knows these by their places.
         collect_signals(world, trace);
         flushed.tell_of_refused(world, "processors, or what runs beside them");
         flushed
-    });
-    if let (Some(trace), Some(began)) = (trace, began) {
-        trace.note(
-            Kind::Flush,
-            began,
-            Some((flushed.commands + flushed.created) as u64),
-        );
+    })
+}
+
+#[cold]
+fn flush_noting(world: &mut World, trace: &mut Option<Trace>) -> FlushReport {
+    let began = Instant::now();
+    let flushed = catch_unwind(AssertUnwindSafe(|| flush_in_span(world, trace)));
+    if let Some(trace) = trace {
+        // How much it was nobody knows, if it panicked.
+        let flushed = flushed.as_ref().ok();
+        let amount = flushed.map(|flushed| (flushed.commands + flushed.created) as u64);
+        trace.note(Kind::Flush, began, amount);
     }
-    progress.note_flush(flushed);
+    flushed.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Says that processors run the other way than is their habit, to see which is quicker.

@@ -1,6 +1,8 @@
 //! `Schedule`: the processors of a world.
 
 use core::fmt;
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -406,11 +408,12 @@ impl Schedule {
         solve: impl FnOnce(&mut Self) -> Result<(), ScheduleError>,
     ) -> Result<(), ScheduleError> {
         let began = self.trace.is_some().then(Instant::now);
-        let solved = span::solve(anew, archetypes, seat, || solve(self));
+        let solves = || span::solve(anew, archetypes, seat, || solve(self));
+        let solved = catch_unwind(AssertUnwindSafe(solves));
         if let (Some(trace), Some(began)) = (&mut self.trace, began) {
             trace.note(Kind::Solve, began, Some(archetypes as u64));
         }
-        solved
+        solved.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// How many of the world's archetypes have not been looked at.

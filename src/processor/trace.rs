@@ -89,7 +89,7 @@ impl Trace {
     }
 
     /// How much it holds: each run of a processor, call of an observer, flush and collection of signals, each time that the
-    /// order was solved or archetypes were looked at, and each run of the schedule.
+    /// order was solved or archetypes were looked at, and each run of the schedule; also what a panic has ended.
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
@@ -303,7 +303,8 @@ impl Schedule {
     /// From now on notes when what runs on which thread; 32 bytes for each. Beside processors these are the calls of
     /// [observing](super::observing_processor) ones, wherever they come from, also of those that are removed meanwhile; runs of the
     /// whole schedule, flushes,
-    /// collections of signals, and each time that the order is solved or archetypes are looked at. Processors
+    /// collections of signals, and each time that the order is solved or archetypes are looked at; all of these also where
+    /// a panic ends them. Processors
     /// are [measured](Self::set_measured) until the trace is [taken](Self::take_trace); while that is switched off,
     /// the others alone are noted, without observers: of flushes those that follow processors, and those before them that
     /// have something to do.

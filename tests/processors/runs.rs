@@ -375,6 +375,88 @@ fn who_was_refused_has_not_run() {
 }
 
 #[test]
+fn who_was_refused_what_its_condition_asks_for_has_not_run() {
+    let builders = [
+        processor("beside", || {}).run_if(|_: &String| true),
+        exclusive_processor("alone", |_| {}).run_if(|_: &String| true),
+    ];
+    for builder in builders {
+        let mut world = World::new();
+        let mut schedule = Schedule::new();
+        schedule.add(builder);
+        schedule.set_measured(true).start_trace();
+        for _ in 0..2 {
+            schedule.run(&mut world).expect_err("it is not there");
+        }
+        let (name, timing) = schedule.timings().next().expect("there is one");
+        assert_eq!((timing.runs, timing.total), (0, Duration::ZERO), "{name}");
+        let names: Vec<_> = events(&mut schedule).into_iter().collect();
+        assert!(names.iter().all(|(name, _)| name == "flush"), "{names:?}");
+        world.resources_mut().insert(String::new());
+        run(&mut schedule, &mut world);
+        let (_, timing) = schedule.timings().next().expect("there is one");
+        assert_eq!(timing.runs, 1);
+    }
+}
+
+#[test]
+fn who_gives_an_error_back_has_run() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    let fails = |_: &mut World| -> ProcessorResult { Err("no".into()) };
+    schedule.add(exclusive_processor("fails", fails));
+    schedule.set_measured(true);
+    schedule.run(&mut world).expect_err("it fails");
+    let (_, timing) = schedule.timings().next().expect("there is one");
+    assert_eq!(timing.runs, 1);
+}
+
+/// A value whose drop panics.
+struct Fuse;
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        std::panic::resume_unwind(Box::new("burnt"));
+    }
+}
+
+#[test]
+fn a_trace_has_what_ended_with_a_panic() {
+    let kinds = |act: &dyn Fn(&mut Schedule, &mut World)| {
+        let mut world = World::new();
+        let mut schedule = Schedule::new();
+        schedule.start_trace();
+        let acts = || act(&mut schedule, &mut world);
+        catch_unwind(AssertUnwindSafe(acts)).expect_err("it panics");
+        let trace = schedule.take_trace().expect("it was started");
+        let kinds = events_of(&trace).into_iter().map(|(kind, _, _)| kind);
+        kinds.collect::<Vec<_>>()
+    };
+    let runs = kinds(&|schedule, world| {
+        schedule.add(processor("bad", || panic!("no")));
+        run(schedule, world);
+    });
+    assert_eq!(runs, ["solve", "processor", "run"]);
+    let flushes = kinds(&|schedule, world| {
+        world.commands().defer(|_: &mut World| panic!("no"));
+        run(schedule, world);
+    });
+    assert_eq!(flushes, ["solve", "flush", "run"]);
+    let collects = kinds(&|schedule, world| {
+        let hit = world.signal::<Fuse>("hit").expect("it is the first");
+        let entity = world.create(()).expect("there is room");
+        world.signals().send(hit, entity, Fuse);
+        run(schedule, world);
+    });
+    assert_eq!(collects, ["solve", "collect", "run"]);
+    let solves = kinds(&|schedule, world| {
+        schedule.add(processor("bad", || {}).on_start(|_| panic!("no")));
+        schedule.solve(world).expect("it is right");
+    });
+    assert_eq!(solves, ["solve"]);
+}
+
+#[test]
 fn a_trace_has_every_run_and_every_flush() {
     let mut world = World::new();
     let mut schedule = Schedule::new();

@@ -114,11 +114,16 @@
 //! | `megachunk::memory` | debug | event | `no_huge_pages` | `whose`, `error` | the system has no huge pages for something |
 //! | `megachunk::file` | debug | event | `name_unsure` | `path`, `error` | a file is whole; whether its name is on the disk is not known |
 //!
-//! While nobody listens, a span or event is a relaxed load.
+//! While nobody listens, a span or event is a relaxed load; nothing, where `tracing` is compiled without it.
 //!
-//! What a thread does for others while it waits, a piece of another processor's loop, say, is told in their span. A filter
+//! What a thread does for others, while it waits or has nothing to do, a piece of another processor's loop, say, is told in
+//! their span, to who hears them: a subscriber of one thread alone ([`with_default`](tracing::subscriber::with_default))
+//! hears what helps that thread, and one of a thread that helps does not. A filter
 //! by targets has to let `help` through for that (`mygame=info,megachunk::schedule=error`): without it, what is done for a
 //! span that the thread is in already, or for a caller in none, is told in the span in which it waits.
+//!
+//! Who listens must not wait for a rayon pool: the thread that tells it something would do what else there is in the pool
+//! meanwhile, which may want what that thread holds in the middle of its work, or tell the same listener something.
 //!
 //! # Where the arguments are
 //! In `papers/`. `entity-index.md`, `mega-chunk.md`, `archetype-storage.md`,

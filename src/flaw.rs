@@ -17,7 +17,21 @@ const LOOKS: u32 = 100;
 #[cfg(not(loom))]
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A world contradicts itself, or an index, or an allocator.
+/// A world contradicts itself, or an index, or an allocator: what `World::check`,
+/// [`EntityIndex::check`](crate::entity::EntityIndex::check) and
+/// [`MegachunkAllocator::check`](crate::chunk::MegachunkAllocator::check) have found.
+///
+/// ```
+/// use megachunk::{EntityIndex, IntegrityError, MegachunkAllocator};
+///
+/// fn check(index: &EntityIndex, chunks: &MegachunkAllocator) -> Result<(), IntegrityError> {
+///     index.check()?;
+///     chunks.check()
+/// }
+///
+/// check(&EntityIndex::new(), &MegachunkAllocator::new())?;
+/// # Ok::<(), IntegrityError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct IntegrityError {
     whose: &'static str,
@@ -33,7 +47,10 @@ pub struct Flaw {
 }
 
 /// Where something is wrong. Archetypes, groups and chunks by their numbers in the world, in the order of
-/// [`WorldStats::archetypes`](crate::world::WorldStats::archetypes).
+/// `WorldStats::archetypes`.
+///
+/// The variants follow the implementation: each names a part of it, and they come and go with these parts, in any version. Who
+/// shows a flaw shows it by `Display`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlawPlace {

@@ -201,6 +201,7 @@ pub mod trace;
 
 pub use chunk::{Chunks, MegachunkAllocator};
 pub use entity::{Entity, EntityIndex};
+pub use flaw::{Flaw, FlawPlace, IntegrityError};
 
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {

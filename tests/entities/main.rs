@@ -6,6 +6,7 @@ mod entity_ops;
 mod support;
 
 mod bounds;
+mod checked;
 mod contract;
 mod in_sessions;
 mod model;

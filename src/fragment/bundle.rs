@@ -10,6 +10,12 @@ use crate::fragment::{
 };
 use crate::memory::{self, LINE};
 use crate::panics::{note, tell};
+use sealed::Sealed;
+
+/// What a bundle says of its values, worlds rely on.
+mod sealed {
+    pub trait Sealed {}
+}
 
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
@@ -33,6 +39,8 @@ use crate::panics::{note, tell};
 /// [chunk fragment](Self::per_chunk) has, with which a chunk was to begin that an entity comes to by an `add`, a `set` or a
 /// `swap` of [`World`](crate::world::World).
 ///
+/// Sealed: there are no others. What is known at run time only is a [`DynamicBundle`](crate::fragment::DynamicBundle).
+///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes
 /// exactly those, each to its column, drops none and does not panic. `MOVES`, if it is there, moves exactly those, too.
@@ -41,7 +49,7 @@ use crate::panics::{note, tell};
     note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`, more are joined: `(…).and((…))`",
     note = "a struct is one fragment, whatever its fields: a function gives a bundle a name, `fn player() -> impl Bundle`"
 )]
-pub unsafe trait Bundle: Send + Sized + 'static {
+pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
     /// How many values it holds that lie in columns: those come first in `ids`.
     const LEN: usize;
     /// Whether it also holds values for chunks or shared ones, for [`take_values`](Self::take_values).
@@ -238,6 +246,8 @@ pub struct WithPerChunk<B, T> {
 // The three differ in nothing but how their value is registered.
 macro_rules! with_value {
     ($with:ident, $bound:path, $register:ident) => {
+        impl<B: Bundle, T: $bound> Sealed for $with<B, T> where T: Fragment {}
+
         // SAFETY: the inner bundle's `ids` come first, and `write` is its own; the value is moved out by
         // `take_values` or dropped with `self`.
         unsafe impl<B: Bundle, T: $bound> Bundle for $with<B, T>
@@ -295,6 +305,8 @@ with_value!(WithPerChunk, Clone, register_chunk);
 /// Two bundles as one: see [`Bundle::and`].
 #[derive(Debug)]
 pub struct Joined<A, B>(A, B, BundleIsNoFragment);
+
+impl<A: Bundle, B: Bundle> Sealed for Joined<A, B> {}
 
 // SAFETY: the first's columns come first, and then the second's, in `ids` as in `write`, each with
 // what its own `ids` says; the values that lie in none follow, and are moved out in that order by
@@ -445,6 +457,8 @@ pub(crate) fn tell_of_type<T>() {
 
 macro_rules! bundle {
     ($count:literal: $($type:ident $at:tt),*) => {
+        impl<$($type: Fragment),*> Sealed for ($($type,)*) {}
+
         // SAFETY: `ids` and `write` go through the same types in the same order.
         unsafe impl<$($type: Fragment),*> Bundle for ($($type,)*) {
             const LEN: usize = $count;

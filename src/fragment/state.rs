@@ -10,29 +10,40 @@ use std::error::Error;
 
 use crate::entity::EntityMap;
 use crate::fragment::{FragmentError, FragmentRegistry, Plain, are_others};
+use sealed::Sealed;
 
 /// A value of a type that is not named.
 pub(crate) type StateValue = Box<dyn Any + Send + Sync>;
 
 type Reason = Box<dyn Error + Send + Sync>;
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// What a closure gives back that [writes values](FragmentRegistry::register_state_with): nothing, or a `Result` that says
 /// whether the value can be written.
+///
+/// Sealed: there are no others.
 #[diagnostic::on_unimplemented(
     message = "what writes a value gives back nothing, or a `Result<(), E>`, and not `{Self}`",
     label = "`E` is an error that is `Send + Sync + 'static`, a `Box<dyn Error + Send + Sync>`, or text"
 )]
-pub trait StateWritten {
+pub trait StateWritten: Sealed {
     /// Whether it was written.
     #[doc(hidden)]
     fn into_result(self) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
+
+impl Sealed for () {}
 
 impl StateWritten for () {
     fn into_result(self) -> Result<(), Reason> {
         Ok(())
     }
 }
+
+impl<E> Sealed for Result<(), E> {}
 
 #[diagnostic::do_not_recommend]
 impl<E: Into<Reason>> StateWritten for Result<(), E> {

@@ -7,6 +7,8 @@ use crate::fragment::{Bundle, Fragment};
 /// A bundle that can be taken from an entity, values and all: a tuple of 1 to 16 fragments, for
 /// [`World::take`](crate::world::World::take).
 ///
+/// Sealed, as [`Bundle`] is.
+///
 /// # Safety
 /// [`read`](Self::read) moves exactly the values out that [`Bundle::ids`] names, each from its
 /// column, and does not panic.

@@ -10,21 +10,36 @@ use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::{QueryError, QueryResources, ReadOnlyResources, ResourceAccess};
 use crate::world::World;
+use sealed::Sealed;
+
+mod sealed {
+    pub trait Sealed<R> {}
+}
 
 /// A closure with parameters of these types, whatever they are, that says yes or no: `R` is the tuple of them, up to 6.
 ///
 /// [`run_if`](crate::processor::ProcessorBuilder::run_if) asks for this first, and of the parameters then whether they are
 /// resources that are read: so the compiler names the one that is none.
+///
+/// Sealed: it is for closures.
+///
+/// ```compile_fail,E0277
+/// # use megachunk::processor::Asks;
+/// struct Mine;
+/// impl Asks<()> for Mine {}
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a condition can be",
     label = "not a closure of up to 6 parameters whose types are written out, that returns a `bool`",
     note = "a condition takes up to 6 resources as `&T` or `Option<&T>`, their types written out, lifetimes left out, and returns a \
             `bool`: `|game: &Game| *game == Game::Playing`"
 )]
-pub trait Asks<R> {}
+pub trait Asks<R>: Sealed<R> {}
 
 /// A closure that can be a [condition](crate::processor::ProcessorBuilder::run_if). Up to 6 parameters, each `&T` or
 /// `Option<&T>`: resources.
+///
+/// Sealed: it is for closures.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a condition can be",
     label = "not a closure of up to 6 parameters whose types are written out, that returns a `bool`",
@@ -177,6 +192,11 @@ type Item<'w, R> = <R as QueryResources>::Item<'w>;
 
 macro_rules! condition {
     ($($part:ident $at:ident)*) => {
+        impl<F, $($part),*> Sealed<($($part,)*)> for F where
+            for<'f> &'f mut F: FnMut($($part),*) -> bool
+        {
+        }
+
         impl<F, $($part),*> Asks<($($part,)*)> for F where
             for<'f> &'f mut F: FnMut($($part),*) -> bool
         {

@@ -4,6 +4,11 @@ use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
 use crate::processor::{Param, Processor, ProcessorOutput};
+use sealed::Sealed;
+
+mod sealed {
+    pub trait Sealed<P, R> {}
+}
 
 /// A closure with parameters of these types, whatever they are: `P` is the tuple of them, up to 12, and `R` what it gives
 /// back.
@@ -16,6 +21,14 @@ use crate::processor::{Param, Processor, ProcessorOutput};
 /// // `Vec<u32>` is no parameter of a processor: a resource is taken as `&Vec<u32>`.
 /// processor("sum", |numbers: Vec<u32>| {});
 /// ```
+///
+/// Sealed: it is for closures. Open is [`Processor`].
+///
+/// ```compile_fail,E0277
+/// # use megachunk::processor::Takes;
+/// struct Mine;
+/// impl Takes<(), ()> for Mine {}
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a processor can be",
     label = "not a closure of up to 12 parameters whose types are written out",
@@ -23,15 +36,17 @@ use crate::processor::{Param, Processor, ProcessorOutput};
             &Gravity| …`",
     note = "a struct that implements `Processor` is one by `ProcessorBuilder::of(name, it)`"
 )]
-pub trait Takes<P, R> {}
+pub trait Takes<P, R>: Sealed<P, R> {}
 
 /// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
+///
+/// Sealed: it is for closures. Open is [`Processor`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a processor can be",
     label = "not a closure of up to 12 parameters whose types are written out",
     note = "it takes parameters of processors, all with their types written out, lifetimes left out: queries as `QueryRun<…>` (not \
-            `Query`), resources as `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement \
-            `Param`; up to 12, of which tuples count as one",
+            `Query`), resources as `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals`, `ParallelSignals` and \
+            `Signalled<…>`; up to 12, of which tuples count as one",
     note = "a struct that implements `Processor` is one by `ProcessorBuilder::of(name, it)`"
 )]
 pub trait ProcessorFn<P: Param, R = ()>: Takes<P, R> + Send + 'static {
@@ -76,6 +91,11 @@ type Item<'w, P> = <P as Param>::Item<'w>;
 
 macro_rules! function {
     ($($part:ident $at:ident)*) => {
+        impl<R, F, $($part),*> Sealed<($($part,)*), R> for F where
+            for<'f> &'f mut F: FnMut($($part),*) -> R
+        {
+        }
+
         impl<R, F, $($part),*> Takes<($($part,)*), R> for F where
             for<'f> &'f mut F: FnMut($($part),*) -> R
         {

@@ -4,6 +4,12 @@ use core::error::Error;
 use core::fmt;
 use std::sync::Arc;
 
+use sealed::Sealed;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// What a [`Processor`](super::Processor) gives back, or the closure of a [`processor`](super::processor()) or
 /// [`exclusive_processor`](super::exclusive_processor): nothing, or a `Result` that says whether it could do what it is
 /// there for. An error ends the run of the schedule as
@@ -32,12 +38,14 @@ use std::sync::Arc;
 /// assert_eq!(error.to_string(), "processor `raise`: there is no room for more walls");
 /// # Ok::<(), ScheduleError>(())
 /// ```
+///
+/// Sealed: there are no others.
 #[diagnostic::on_unimplemented(
     message = "a processor gives back nothing, or a `Result<(), E>`, and not `{Self}`",
     label = "`E` is an error that is `Send + Sync + 'static`, a `Box<dyn Error + Send + Sync>`, or text",
     note = "`ProcessorResult` is a `Result` of errors of any type"
 )]
-pub trait ProcessorOutput {
+pub trait ProcessorOutput: Sealed {
     /// Whether it could do what it is there for.
     #[doc(hidden)]
     fn into_result(self) -> Result<(), ProcessorError>;
@@ -46,12 +54,16 @@ pub trait ProcessorOutput {
 /// What a processor may give back that meets errors of several types: `|…| -> ProcessorResult { …; Ok(()) }`.
 pub type ProcessorResult = Result<(), Box<dyn Error + Send + Sync>>;
 
+impl Sealed for () {}
+
 impl ProcessorOutput for () {
     #[inline(always)]
     fn into_result(self) -> Result<(), ProcessorError> {
         Ok(())
     }
 }
+
+impl<E> Sealed for Result<(), E> {}
 
 // What is missing of `E` is for the message of the trait to say: else three errors speak of `Box`.
 #[diagnostic::do_not_recommend]
@@ -74,6 +86,8 @@ pub trait Gives {
 impl<T> Gives for fn() -> T {
     type Output = T;
 }
+
+impl Sealed for Never {}
 
 #[doc(hidden)]
 #[diagnostic::do_not_recommend]

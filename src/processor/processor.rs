@@ -39,6 +39,8 @@ use crate::world::World;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// Open: implement it for types of yours. A method that comes later has a body.
+///
 /// Source: Unreal Mass' processors, Unity DOTS' systems.
 #[doc(alias = "system")]
 #[doc(alias = "UMassProcessor")]

@@ -187,6 +187,8 @@ impl Walk for SwitchCursor<'_> {
     }
 }
 
+impl<T: Fragment> crate::query::data::Sealed for Enabled<T> {}
+
 // SAFETY: says that it switches the fragment, and lends its bits as atomics.
 unsafe impl<T: Fragment> QueryData for Enabled<T> {
     type Item<'w> = Switch<'w>;

@@ -3,6 +3,8 @@
 use core::any::{TypeId, type_name};
 use core::hash::{Hash, Hasher};
 
+use sealed::Sealed;
+
 use crate::query::QueryError;
 use crate::world::Resources;
 
@@ -110,7 +112,14 @@ impl ResourceAccess {
     }
 }
 
+/// Schedules decide once, by what is asked for, who may run side by side: it must be the same each time.
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// Resources that a query lends beside its entities: `&T`, `&mut T`, `Option` of these, and tuples of up to 8.
+///
+/// Sealed: there are no others.
 ///
 /// # Safety
 /// `require` says all that `lend` lends.
@@ -118,7 +127,7 @@ impl ResourceAccess {
     message = "`{Self}` is no resource that a query can lend",
     note = "resources are lent as `&T` or `&mut T`"
 )]
-pub unsafe trait QueryResources {
+pub unsafe trait QueryResources: Sealed {
     /// What is lent.
     type Item<'w>;
 
@@ -156,6 +165,8 @@ fn missing<T>() -> QueryError {
     }
 }
 
+impl<T: Send + Sync + 'static> Sealed for &T {}
+
 // SAFETY: asks to read the value, and lends it to be read.
 unsafe impl<T: Send + Sync + 'static> QueryResources for &T {
     type Item<'w> = &'w T;
@@ -173,6 +184,8 @@ unsafe impl<T: Send + Sync + 'static> QueryResources for &T {
 // SAFETY: reads.
 unsafe impl<T: Send + Sync + 'static> ReadOnlyResources for &T {}
 
+impl<T: Send + Sync + 'static> Sealed for &mut T {}
+
 // SAFETY: asks to write the value, and lends it to be written.
 unsafe impl<T: Send + Sync + 'static> QueryResources for &mut T {
     type Item<'w> = &'w mut T;
@@ -187,6 +200,8 @@ unsafe impl<T: Send + Sync + 'static> QueryResources for &mut T {
         Ok(unsafe { value.as_mut() })
     }
 }
+
+impl<R: QueryResources> Sealed for Option<R> {}
 
 // SAFETY: asks for what its part asks for, and lends that or nothing.
 unsafe impl<R: QueryResources> QueryResources for Option<R> {
@@ -206,6 +221,8 @@ unsafe impl<R: ReadOnlyResources> ReadOnlyResources for Option<R> {}
 
 macro_rules! tuple {
     ($($part:ident)*) => {
+        impl<$($part: QueryResources),*> Sealed for ($($part,)*) {}
+
         // SAFETY: asks for what its parts ask for, and lends that.
         unsafe impl<$($part: QueryResources),*> QueryResources for ($($part,)*) {
             type Item<'w> = ($($part::Item<'w>,)*);

@@ -33,6 +33,8 @@ use crate::template::{BuildContext, Template, TraitError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// Open: implement it for types of yours. A method that comes later has a body.
+///
 /// Source: Unreal Mass' `UMassEntityTraitBase`.
 #[doc(alias = "UMassEntityTraitBase")]
 #[doc(alias = "prefab")]

@@ -40,7 +40,7 @@ fn there(starts: &[AtomicPtr<u8>]) -> usize {
     starts.filter(|start| !start.is_null()).count()
 }
 
-/// A source of memory for mega-chunks.
+/// A source of memory for mega-chunks. Open: implement it for types of yours. A method that comes later has a body.
 ///
 /// # Safety
 /// Between a successful [`commit`](Self::commit) of a mega-chunk and its next

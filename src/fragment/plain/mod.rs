@@ -34,6 +34,8 @@ pub type MapEntities = fn(bytes: &mut [u8], entities: &EntityMap);
 /// without `unsafe`. `Option<Entity>` is not plain, because the bytes of `None` are not all
 /// defined; [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) can stand for no entity.
 ///
+/// Open: implement it for types of yours. What comes to it later is of use only to who gives it.
+///
 /// # Safety
 /// No padding, no pointers. All bytes for which [`IS_VALUE`](Self::IS_VALUE) says yes are a valid
 /// value, and it says the same of the same bytes; if it is `None`, any bytes are one.

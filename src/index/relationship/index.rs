@@ -30,6 +30,8 @@ use crate::world::World;
 /// entity can have: let those that name nobody be few, for they are a list like others; who has no
 /// parent needs no fragment that says so. A fragment that is switched off still names whom it names. A target that changes behind `&self`, an atomic one for instance, is seen when the chunk changes
 /// otherwise.
+///
+/// Open: implement it for fragments of yours. A method that comes later has a body.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no relationship",
     note = "`impl Relationship for {Self}` says which entity it names"

@@ -1,10 +1,13 @@
 //! Recorders as parameters.
 
+use super::sealed::Sealed;
 use super::{Param, Plea};
 use crate::command::{Commands, ParallelCommands};
 use crate::processor::{ScheduleError, Turn};
 use crate::query::QueryError;
 use crate::world::World;
+
+impl Sealed for Commands<'_> {}
 
 // SAFETY: recorders do not touch what the world lends.
 unsafe impl Param for Commands<'_> {
@@ -25,6 +28,8 @@ unsafe impl Param for Commands<'_> {
         Ok(Commands::of_turn(world, turn))
     }
 }
+
+impl Sealed for ParallelCommands {}
 
 // SAFETY: as above.
 unsafe impl Param for ParallelCommands {

@@ -2,6 +2,7 @@
 
 use core::ops::{Deref, DerefMut};
 
+use super::sealed::Sealed;
 use super::{Param, Plea};
 use crate::fragment::Lone;
 use crate::processor::{ScheduleError, Turn};
@@ -26,6 +27,8 @@ impl<T: Default + Send + 'static> DerefMut for Local<'_, T> {
         self.0
     }
 }
+
+impl<T: Default + Send + 'static> Sealed for Local<'_, T> {}
 
 // SAFETY: lends nothing of the world.
 unsafe impl<T: Default + Send + 'static> Param for Local<'_, T> {

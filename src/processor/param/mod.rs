@@ -23,6 +23,7 @@ mod resource;
 mod signal;
 
 pub use local::Local;
+use sealed::Sealed;
 
 use crate::panics::Panicked;
 use crate::processor::needs::Needs;
@@ -30,7 +31,29 @@ use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryError, Requirements};
 use crate::world::World;
 
+/// Schedules decide once, by what parameters say that they lend, who may run side by side.
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// A parameter of a processor: see the [list](self).
+///
+/// Sealed: there are no others. What several processors take is a tuple that has a name, `type Sky<'w> = (&'w Sun, &'w Clouds);`,
+/// or a function of what is lent.
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// struct Mine;
+/// // SAFETY: none, as nobody can say so: `Mine` is not among the parameters.
+/// unsafe impl Param for Mine {
+///     type State = ();
+///     type Item<'w> = Mine;
+/// #   fn prepare_param(_: &mut World, _: &mut megachunk::processor::param::Plea<'_>) -> Result<(), ScheduleError> { Ok(()) }
+/// #   unsafe fn lend_param<'w>(
+/// #       _: &'w mut (), _: &'w World, _: megachunk::processor::Turn<'w>,
+/// #   ) -> Result<Mine, QueryError> { Ok(Mine) }
+/// }
+/// ```
 ///
 /// # Safety
 /// `prepare_param` says all that `lend_param` lends.
@@ -40,7 +63,7 @@ use crate::world::World;
     note = "queries are taken as `QueryRun<…>`, resources as `&T` or `&mut T`",
     note = "resources are `Send + Sync + 'static`; all else is taken by value, not by reference"
 )]
-pub unsafe trait Param {
+pub unsafe trait Param: Sealed {
     // The prelude has this trait, and where a user's call has a wrong name the compiler looks at the names of all functions
     // in scope: so these are names that nobody's method has.
 
@@ -191,6 +214,8 @@ fn aside<S>(prepared: Result<S, ScheduleError>, why: &mut Option<ScheduleError>)
 
 macro_rules! tuple {
     ($($part:ident $at:ident)*) => {
+        impl<$($part: Param),*> Sealed for ($($part,)*) {}
+
         // SAFETY: says what its parts say, and lends that.
         unsafe impl<$($part: Param),*> Param for ($($part,)*) {
             type State = ($($part::State,)*);

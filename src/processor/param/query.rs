@@ -2,6 +2,7 @@
 
 use core::any::type_name;
 
+use super::sealed::Sealed;
 use super::{Param, Plea, Seen};
 use crate::processor::{ScheduleError, Turn};
 use crate::query::{Query, QueryData, QueryError, QueryFilter, QueryLookup, QueryRun};
@@ -14,6 +15,13 @@ fn prepare<D: QueryData, F: QueryFilter>(
     let query = Query::new(world).map_err(|error| plea.refuse(error))?;
     plea.query(world, query.requirements(), type_name::<(D, F)>())?;
     Ok(query)
+}
+
+impl<D, F> Sealed for QueryRun<'_, D, F>
+where
+    D: QueryData<Ids: Send> + 'static,
+    F: QueryFilter + 'static,
+{
 }
 
 // SAFETY: says what the query lends.
@@ -52,6 +60,13 @@ where
             }
         });
     }
+}
+
+impl<D, F> Sealed for QueryLookup<'_, D, F>
+where
+    D: QueryData<Ids: Send> + 'static,
+    F: QueryFilter + 'static,
+{
 }
 
 // SAFETY: says what the query lends.

@@ -1,5 +1,6 @@
 //! Resources as parameters.
 
+use super::sealed::Sealed;
 use super::{Param, Plea};
 use crate::processor::{ScheduleError, Turn};
 use crate::query::{QueryError, QueryResources, ResourceAccess};
@@ -18,6 +19,8 @@ fn prepare<R: QueryResources>(plea: &mut Plea<'_>) -> Result<(), ScheduleError> 
 
 macro_rules! resource {
     ($resource:ty) => {
+        impl<T: Send + Sync + 'static> Sealed for $resource {}
+
         // What is missing of `T` is for the message of the trait to say: it need not have been meant as a resource.
         #[diagnostic::do_not_recommend]
         // SAFETY: says that the resource is lent.

@@ -2,12 +2,15 @@
 
 use core::any::type_name;
 
+use super::sealed::Sealed;
 use super::{Param, Plea, Seen};
 use crate::panics::Panicked;
 use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryData, QueryError, QueryFilter};
 use crate::signal::{ParallelSignals, SignalReader, Signalled, Signals};
 use crate::world::World;
+
+impl Sealed for Signals<'_> {}
 
 // SAFETY: senders do not touch what the world lends.
 unsafe impl Param for Signals<'_> {
@@ -28,6 +31,8 @@ unsafe impl Param for Signals<'_> {
     }
 }
 
+impl Sealed for ParallelSignals {}
+
 // SAFETY: as above.
 unsafe impl Param for ParallelSignals {
     type State = ();
@@ -45,6 +50,13 @@ unsafe impl Param for ParallelSignals {
     ) -> Result<ParallelSignals, QueryError> {
         Ok(ParallelSignals::of_rank(world, turn.rank))
     }
+}
+
+impl<D, F> Sealed for Signalled<'_, D, F>
+where
+    D: QueryData<Ids: Send> + 'static,
+    F: QueryFilter + 'static,
+{
 }
 
 // SAFETY: says what the reader's query lends.

@@ -7,11 +7,13 @@ use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::memory;
 use crate::query::data::kept::kept_as_address;
 use crate::query::data::{
-    At, QueryData, ReadOnly, array, at, note, noted, prefetch, row_of, touch,
+    At, QueryData, ReadOnly, Sealed, array, at, note, noted, prefetch, row_of, touch,
 };
 use crate::query::rows::in_fours;
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 use crate::sync::atomic::AtomicU32;
+
+impl<T: Fragment> Sealed for &T {}
 
 // SAFETY: asks to read the fragment, and lends it to be read.
 unsafe impl<T: Fragment> QueryData for &T {
@@ -87,6 +89,8 @@ unsafe impl<T: Fragment> QueryData for &T {
 }
 // SAFETY: reads.
 unsafe impl<T: Fragment> ReadOnly for &T {}
+
+impl<T: Fragment> Sealed for &mut T {}
 
 // SAFETY: asks to write the fragment, and lends it to be written.
 unsafe impl<T: Fragment> QueryData for &mut T {

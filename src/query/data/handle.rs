@@ -4,8 +4,10 @@ use crate::archetype::Lists;
 use crate::entity::Entity;
 use crate::fragment::FragmentRegistry;
 use crate::query::data::kept::kept_as_address;
-use crate::query::data::{QueryData, ReadOnly};
+use crate::query::data::{QueryData, ReadOnly, Sealed};
 use crate::query::{ChunkView, QueryError, Requirements};
+
+impl Sealed for Entity {}
 
 // SAFETY: lends handles, which change only through `&mut` of the world.
 unsafe impl QueryData for Entity {

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentRole, NoFragment};
 use crate::query::data::kept::kept_as_option;
-use crate::query::data::{QueryData, ReadOnly};
+use crate::query::data::{QueryData, ReadOnly, Sealed};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // Neither is `Sync`, and so no fragment.
@@ -38,6 +38,8 @@ pub struct HasRole<R>(PhantomData<fn() -> R>, NoFragment, Infallible);
 
 macro_rules! has {
     ($has:ident, $type:ident: $bound:path, $register:expr) => {
+        impl<$type: $bound> Sealed for $has<$type> {}
+
         // SAFETY: lends nothing.
         unsafe impl<$type: $bound> QueryData for $has<$type> {
             type Item<'w> = bool;

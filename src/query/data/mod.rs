@@ -18,9 +18,15 @@ use crate::query::{ChunkView, QueryError, Requirements};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 pub use has::{Has, HasRole};
+pub(super) use sealed::Sealed;
 
 /// "Not there."
 const ABSENT: u32 = u32::MAX;
+
+/// Schedules decide once, by what is asked for, who may run side by side: it must be the same each time.
+mod sealed {
+    pub trait Sealed {}
+}
 
 /// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`,
 /// [`Entity`](crate::entity::Entity), [`Has<T>`], [`HasRole<R>`],
@@ -63,6 +69,8 @@ const ABSENT: u32 = u32::MAX;
 /// let _ = world.query::<(), With<u8>>();
 /// ```
 ///
+/// Sealed: there are no others.
+///
 /// # Safety
 /// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
 #[diagnostic::on_unimplemented(
@@ -71,7 +79,7 @@ const ABSENT: u32 = u32::MAX;
             `Shared<T>`, `Option<Shared<T>>` and the like; the filter `With<T>` asks for one and lends nothing; `Has<T>` and \
             `HasRole<Shared<T>>` say whether it is there; `Entity` is the handle, and all that is asked for who only counts"
 )]
-pub unsafe trait QueryData {
+pub unsafe trait QueryData: Sealed {
     /// What is lent of one entity.
     type Item<'w>;
     /// What is lent of a chunk's entities, as slices.

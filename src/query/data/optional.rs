@@ -5,9 +5,13 @@ use core::ptr;
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::query::data::kept::kept_as_option;
-use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, note, noted, touch};
+use crate::query::data::{
+    ABSENT, At, QueryData, ReadOnly, Sealed, anywhere, array, note, noted, touch,
+};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 use crate::sync::atomic::AtomicU32;
+
+impl<T: Fragment> Sealed for Option<&T> {}
 
 // SAFETY: may read the fragment, and lends it to be read.
 unsafe impl<T: Fragment> QueryData for Option<&T> {
@@ -72,6 +76,8 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
 }
 // SAFETY: reads.
 unsafe impl<T: Fragment> ReadOnly for Option<&T> {}
+
+impl<T: Fragment> Sealed for Option<&mut T> {}
 
 // SAFETY: may write the fragment, and lends it to be written.
 unsafe impl<T: Fragment> QueryData for Option<&mut T> {

@@ -7,12 +7,14 @@ use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
 };
 use crate::query::data::kept::{kept_as_option, kept_as_reference};
-use crate::query::data::{InCommon, QueryData, ReadOnly, array, at};
+use crate::query::data::{InCommon, QueryData, ReadOnly, Sealed, array, at};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // They differ in how they are registered, and in where a value lies.
 macro_rules! in_common {
     ($role:ident, $register:ident, $value:ident, [$($bound:tt)*]) => {
+        impl<T: $($bound)*> Sealed for $role<T> {}
+
         // SAFETY: lends a value of a chunk's to be read; it is written only through `&mut` of the world.
         unsafe impl<T: $($bound)*> QueryData for $role<T> {
             type Item<'w> = &'w T;
@@ -74,6 +76,8 @@ macro_rules! in_common {
         }
         // SAFETY: reads.
         unsafe impl<T: $($bound)*> ReadOnly for $role<T> {}
+
+        impl<T: $($bound)*> Sealed for Option<$role<T>> {}
 
         // SAFETY: as without the `Option`.
         unsafe impl<T: $($bound)*> QueryData for Option<$role<T>> {

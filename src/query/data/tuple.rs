@@ -2,7 +2,7 @@
 
 use crate::archetype::{Lists, Walk};
 use crate::fragment::FragmentRegistry;
-use crate::query::data::{QueryData, ReadOnly};
+use crate::query::data::{QueryData, ReadOnly, Sealed};
 use crate::query::{ChunkView, QueryError, Requirements};
 
 /// Hands on one part after the other, then all that are done.
@@ -17,6 +17,8 @@ macro_rules! alone {
 
 macro_rules! tuple {
     ($($data:ident $at:tt),*) => {
+        impl<$($data: QueryData),*> Sealed for ($($data,)*) {}
+
         // SAFETY: each part says what it lends, and lends that; conflicts between parts are found when the
         // query is built.
         unsafe impl<$($data: QueryData),*> QueryData for ($($data,)*) {

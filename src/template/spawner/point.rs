@@ -69,6 +69,8 @@ impl Default for SpawnPoint {
 /// # Ok::<(), SpawnError>(())
 /// ```
 ///
+/// Open: implement it for types of yours. A method that comes later has a body.
+///
 /// Source: Unreal Mass' `UMassEntitySpawnDataGeneratorBase`.
 #[doc(alias = "UMassEntitySpawnDataGeneratorBase")]
 pub trait Generator: Send + Sync {
@@ -93,7 +95,7 @@ impl<G: Generator + ?Sized> Generator for Arc<G> {
     }
 }
 
-/// The points of one spawn: see [`Generator`] for an example.
+/// The points of one spawn: see [`Generator`] for an example. Open, as that is.
 pub trait Points: Send + Sync {
     /// Writes the points `first..first + out.len()`. Any thread may ask for any of them, in any order, more than
     /// once, and gets the same. `out` comes as [`SpawnPoint::default`] with the numbers set.

@@ -227,8 +227,8 @@ pub mod prelude {
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{
-        Access, Any, Changed, ChunkView, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query,
-        QueryError, QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
+        Access, Any, Changed, ChunkView, DynamicFilter, DynamicQuery, Enabled, Has, HasRole, Moved,
+        Or, Query, QueryError, QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::signal::{

@@ -149,14 +149,13 @@ impl<'w> ObservedBatch<'w> {
     /// use core::alloc::Layout;
     /// use megachunk::fragment::Values;
     /// use megachunk::prelude::*;
-    /// use megachunk::query::Requirements;
     ///
     /// struct Lost(u32);
     ///
     /// let mut world = World::new();
     /// let gold = world.registry().define_plain("gold", Layout::new::<u32>())?.id();
     /// world.resources_mut().insert(Lost(0));
-    /// world.observe_dynamic(Observed::GO, gold, Requirements::new(), move |batch, _| {
+    /// world.observe_dynamic(Observed::GO, gold, DynamicFilter::new(), move |batch, _| {
     ///     let mut sum = 0;
     ///     let add = |_: &[Entity], golds: Values<'_>| sum += golds.plain::<u32>().unwrap().iter().sum::<u32>();
     ///     batch.for_each_range_dynamic(gold, add).unwrap();

@@ -13,7 +13,6 @@ use crate::counted::Counted;
 use crate::fragment::{DynamicBundle, FragmentId, Value};
 use crate::observer::ObservedBatch;
 use crate::prelude::*;
-use crate::query::Requirements;
 use crate::world::{Budget, Prototype};
 
 #[derive(Clone, Copy)]
@@ -57,7 +56,7 @@ impl Lists {
                 }
             };
             let all = Observed::COME | Observed::GO;
-            let observer = world.observe_dynamic(all, id, Requirements::new(), note);
+            let observer = world.observe_dynamic(all, id, DynamicFilter::new(), note);
             observer.unwrap();
         }
     }

@@ -13,7 +13,7 @@ use crate::fragment::{
 };
 use crate::observer::{Observed, ObservedBatch};
 use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
-use crate::query::{CompositionFilter, QueryError, Requirements, Span, masked};
+use crate::query::{CompositionFilter, DynamicFilter, QueryError, Requirements, Span, masked};
 use crate::span;
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
 use crate::world::{World, new_identity};
@@ -414,20 +414,23 @@ impl World {
     }
 
     /// Observes a fragment in whatever role, known by its number, as [`observe`](Self::observe) does, of entities that
-    /// meet `requirements`. Its values are read by [`ObservedBatch::for_each_range_dynamic`].
+    /// the filter sees. Its values are read by [`ObservedBatch::for_each_range_dynamic`].
     ///
     /// # Errors
-    /// [`QueryError`]: the requirements exclude what they ask for;
-    /// [`FragmentError::Unknown`].
+    /// [`QueryError::Contradiction`]: the filter excludes what it asks for, or what is observed;
+    /// [`FragmentError::Unknown`] for a number that the world's registry did not give out.
     #[track_caller]
     pub fn observe_dynamic(
         &mut self,
         observed: Observed,
         fragment: FragmentId,
-        requirements: Requirements,
+        filter: DynamicFilter,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_living(observed, fragment, requirements, None, run)
+        match filter.requirements(self.registry()) {
+            Ok(requirements) => self.observe_living(observed, fragment, requirements, None, run),
+            Err(error) => Err(refused(run, error.into())),
+        }
     }
 
     #[track_caller]

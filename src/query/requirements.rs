@@ -4,7 +4,9 @@ use crate::archetype::{Archetype, EnabledBits};
 use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::{QueryError, ResourceAccess};
 
-/// What a query asks of an archetype, and what it does with the fragments.
+/// What a query asks of an archetype, and what it does with the fragments: what a query, a processor's or an observer's,
+/// [says](crate::query::Query::requirements) of itself. What is to be asked for at run time is said to a
+/// [`DynamicQueryBuilder`](crate::query::DynamicQueryBuilder), or to a [`DynamicFilter`](crate::query::DynamicFilter).
 #[derive(Clone, Debug, Default)]
 pub struct Requirements {
     /// Must be there, switched on.
@@ -55,8 +57,7 @@ pub enum Access {
 
 impl Requirements {
     /// Nothing: every archetype matches.
-    #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
@@ -67,13 +68,13 @@ impl Requirements {
     }
 
     /// The fragment must be there.
-    pub fn all(&mut self, id: FragmentId, access: Access) {
+    pub(crate) fn all(&mut self, id: FragmentId, access: Access) {
         self.all.insert(id);
         self.access(id, access);
     }
 
     /// The fragment must be there, and it is asked whether it has changed. What is watched can be lent too.
-    pub fn watch(&mut self, id: FragmentId) {
+    pub(crate) fn watch(&mut self, id: FragmentId) {
         self.all.insert(id);
         self.watched.insert(id);
         self.changed.insert(id);
@@ -81,7 +82,7 @@ impl Requirements {
 
     /// It is asked whether one of these has changed, of which one must be there at least, and switched on, if
     /// `must_be_there`. What is watched can be lent too.
-    pub fn watch_one_of(&mut self, ids: FragmentSet, must_be_there: bool) {
+    pub(crate) fn watch_one_of(&mut self, ids: FragmentSet, must_be_there: bool) {
         self.watched.extend(ids.iter());
         if must_be_there {
             self.any.push(ids.clone());
@@ -106,18 +107,18 @@ impl Requirements {
     }
 
     /// The fragment may be there.
-    pub fn optional(&mut self, id: FragmentId, access: Access) {
+    pub(crate) fn optional(&mut self, id: FragmentId, access: Access) {
         self.optional.insert(id);
         self.access(id, access);
     }
 
     /// The fragment must not be there, or be switched off.
-    pub fn none(&mut self, id: FragmentId) {
+    pub(crate) fn none(&mut self, id: FragmentId) {
         self.none.insert(id);
     }
 
     /// One of these must be there at least, and switched on.
-    pub fn any(&mut self, ids: FragmentSet) {
+    pub(crate) fn any(&mut self, ids: FragmentSet) {
         self.any.push(ids);
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
-use megachunk::query::{ChunkView, Requirements};
+use megachunk::query::ChunkView;
 use megachunk::world::Prototype;
 
 use crate::brittle::{Brittle, Count, burns, holds_nothing};
@@ -152,8 +152,7 @@ fn closures_of_observers_that_are_refused_are_dropped() {
             );
         });
         let id = world.registry().register::<u32>().unwrap().id();
-        let mut without = Requirements::new();
-        without.none(id);
+        let without = DynamicFilter::new().without(id);
         let held = count.brittle(0);
         burns(1, || {
             let run =

@@ -5,7 +5,7 @@ use std::thread;
 
 use megachunk::fragment::{FragmentId, FragmentSet};
 use megachunk::prelude::*;
-use megachunk::query::{QueryOnce, Requirements};
+use megachunk::query::QueryOnce;
 
 struct Height(u32);
 struct Weight(u32);
@@ -255,10 +255,12 @@ fn requirements_say_what_is_excluded_and_watched() {
     assert!(asks.excluded().iter().eq([weight]) && asks.watched().iter().eq([height]));
 
     let one_of = |ids: &[FragmentId]| ids.iter().copied().collect::<FragmentSet>();
-    let mut own = Requirements::new();
-    assert!(own.watched().is_empty());
-    own.watch_one_of(one_of(&[height]), false);
-    own.watch_one_of(one_of(&[weight, asleep]), true);
+    type Watching = (
+        Or<(Changed<Height>, Moved)>,
+        Or<(Changed<Weight>, Changed<Asleep>)>,
+    );
+    let query = Query::<Entity, Watching>::new(&world).unwrap();
+    let own = query.requirements();
     assert_eq!(own.watched(), &one_of(&[height, weight, asleep]));
     // One of several is no fragment that must be there.
     assert!(own.required().is_empty() && own.excluded().is_empty());

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value, Values, ValuesMut};
 use megachunk::prelude::*;
-use megachunk::query::Requirements;
 
 use crate::observers::{Burning, Heat, Team, many};
 
@@ -37,7 +36,7 @@ fn lent(world: &mut World, id: FragmentId) -> Arc<Mutex<Lent>> {
         mine.lock().unwrap().push((batch.change(), seen));
     };
     let all_kinds = Observed::COME | Observed::GO;
-    let observed = world.observe_dynamic(all_kinds, id, Requirements::new(), hear);
+    let observed = world.observe_dynamic(all_kinds, id, DynamicFilter::new(), hear);
     observed.unwrap();
     all
 }
@@ -102,7 +101,7 @@ fn values_that_have_come_may_be_written_and_count_as_changed() {
     };
     let create = Observed::CREATE;
     world
-        .observe_dynamic(create, gold, Requirements::new(), double)
+        .observe_dynamic(create, gold, DynamicFilter::new(), double)
         .unwrap();
     let dwarf = world.create_dynamic(some(&world, gold, 21)).unwrap();
     let values = world.get_dynamic(dwarf, gold).unwrap();
@@ -160,7 +159,7 @@ fn shared_values_and_chunks_are_one_a_range_and_tags_have_none() {
     };
     let create = Observed::CREATE;
     world
-        .observe_dynamic(create, ids[2], Requirements::new(), hear)
+        .observe_dynamic(create, ids[2], DynamicFilter::new(), hear)
         .unwrap();
     let bundle = |_| (Burning,).shared(Team(3)).per_chunk(Weather(6));
     let batch = world.create_batch((0..4).map(bundle)).unwrap();

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
-use megachunk::query::{CompositionFilter, Enabled, Requirements};
+use megachunk::query::{CompositionFilter, Enabled};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heat(pub(crate) u32);
@@ -308,7 +308,7 @@ fn fragments_are_observed_by_their_numbers_in_every_role() {
     };
     let all = Observed::COME | Observed::GO;
     world
-        .observe_dynamic(all, team, Requirements::new(), note)
+        .observe_dynamic(all, team, DynamicFilter::new(), note)
         .unwrap();
     let ant = world.create((Heat(1),)).unwrap();
     world.set_shared(ant, Team(1)).unwrap();
@@ -320,6 +320,79 @@ fn fragments_are_observed_by_their_numbers_in_every_role() {
         taken(&seen),
         [(Observed::ADD, vec![ant]), (Observed::DESTROY, vec![ant])]
     );
+}
+
+#[test]
+fn who_is_observed_by_number_is_filtered_by_numbers() {
+    let mut world = World::new();
+    let registry = world.registry();
+    let heat = registry.register::<Heat>().unwrap().id();
+    let weight = registry.register::<Weight>().unwrap().id();
+    let burning = registry.register::<Burning>().unwrap().id();
+    registry.register_enableable::<Wet>().unwrap();
+    let wet = registry.register::<Wet>().unwrap().id();
+    let team = registry.register_shared::<Team>().unwrap().id();
+    let observe = |world: &mut World, filter: DynamicFilter| {
+        let seen = Seen::default();
+        let mine = Arc::clone(&seen);
+        let note = move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+            let entities = batch.entities().collect();
+            mine.lock().unwrap().push((batch.change(), entities));
+        };
+        world
+            .observe_dynamic(Observed::GO, heat, filter, note)
+            .map(|_| seen)
+    };
+    let all = observe(&mut world, DynamicFilter::new()).unwrap();
+    let with = DynamicFilter::new().with(weight).with(wet);
+    let with = observe(&mut world, with).unwrap();
+    let without = observe(&mut world, DynamicFilter::new().without(wet)).unwrap();
+    // Of several calls, as of one: `any` of a dynamic query.
+    let any = DynamicFilter::new().any(&[burning]).any(&[team, weight]);
+    let any = observe(&mut world, any.any(&[])).unwrap();
+
+    let bare = world.create((Heat(1),)).unwrap();
+    let damp = world.create((Heat(2), Weight(2), Wet)).unwrap();
+    let dry = world.create((Heat(3), Weight(3), Wet)).unwrap();
+    world.set_enabled::<Wet>(dry, false).unwrap();
+    let member = world.create((Heat(4), Wet).shared(Team(1))).unwrap();
+    let fire = world.create((Heat(5), Burning)).unwrap();
+    let five = [bare, damp, dry, member, fire];
+    for entity in five {
+        world.destroy(entity).unwrap();
+    }
+    let seen = |seen: &Seen| -> Vec<Entity> {
+        let batches = taken(seen).into_iter();
+        batches.flat_map(|(_, entities)| entities).collect()
+    };
+    assert_eq!(seen(&all), five);
+    assert_eq!(seen(&with), [damp], "switched on");
+    assert_eq!(seen(&without), [bare, dry, fire], "or switched off");
+    assert_eq!(seen(&any), [damp, dry, member, fire]);
+
+    for filter in [
+        DynamicFilter::new().without(heat),
+        DynamicFilter::new().with(weight).without(weight),
+    ] {
+        let refused = observe(&mut world, filter).map(drop);
+        assert!(matches!(refused, Err(QueryError::Contradiction { .. })));
+    }
+    let other = World::new();
+    for n in 0..9 {
+        let layout = core::alloc::Layout::new::<u32>();
+        let _ = other.registry().define_plain(&n.to_string(), layout);
+    }
+    let id = other.registry().find("8").unwrap().id();
+    for filter in [
+        DynamicFilter::new().with(id),
+        DynamicFilter::new().without(id),
+        DynamicFilter::new().any(&[heat, id]),
+    ] {
+        let refused = observe(&mut world, filter).map(drop);
+        let unknown = FragmentError::Unknown { id };
+        assert_eq!(refused, Err(QueryError::Fragment(unknown)));
+    }
+    assert_eq!(world.observers().count(), 4, "who is refused is not there");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, FragmentRegistry, Value};
 use megachunk::prelude::*;
-use megachunk::query::Requirements;
 use megachunk::world::{Prototype, SliceReport};
 
 use crate::counted::{Counted, FUSE};
@@ -215,7 +214,7 @@ fn observers_hear_once_of_a_slice() {
         };
         let all = Observed::ADD | Observed::REMOVE;
         world
-            .observe_dynamic(all, id, Requirements::new(), hear)
+            .observe_dynamic(all, id, DynamicFilter::new(), hear)
             .unwrap();
     }
     let [tagged, swapped] = [tag, other].map(|id| {

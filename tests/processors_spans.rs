@@ -442,10 +442,9 @@ fn own_id() -> ThreadId {
 fn what_makes_a_run_long_is_heard() {
     struct Tree;
     let mut world = World::new();
-    world.resources_mut().insert(Time {
-        tick: 41,
-        ..Time::default()
-    });
+    world
+        .resources_mut()
+        .insert(Time::new(Duration::ZERO, Duration::ZERO, 41));
     let hit = world.signal::<()>("hit").expect("it is the first");
     let mut stone = None;
     // (Others that listen meanwhile would hear of the composition.)

@@ -8,6 +8,7 @@ use crate::fragment::{FragmentId, FragmentKind};
 pub enum FragmentError {
     /// The registry is full.
     #[error("{name} cannot be registered: there are {limit} fragments already, which is the limit")]
+    #[non_exhaustive]
     TooMany {
         /// What was to be registered.
         name: Box<str>,
@@ -19,6 +20,7 @@ pub enum FragmentError {
     EmptyName,
     /// There is a fragment of this name already.
     #[error("there is a fragment named {name:?} already")]
+    #[non_exhaustive]
     NameTaken {
         /// The name.
         name: Box<str>,
@@ -27,6 +29,7 @@ pub enum FragmentError {
     #[error(
         "{name} is registered already, and not as {asked:?}: a name is given before the type is used"
     )]
+    #[non_exhaustive]
     NamedOtherwise {
         /// The name with which it is registered.
         name: Box<str>,
@@ -35,6 +38,7 @@ pub enum FragmentError {
     },
     /// Values of another type are saved by this name.
     #[error("values of {by} are saved by the name {name:?} already")]
+    #[non_exhaustive]
     StateNameTaken {
         /// The name.
         name: Box<str>,
@@ -43,6 +47,7 @@ pub enum FragmentError {
     },
     /// A set of fragments has one of them twice.
     #[error("fragment {name} is named twice")]
+    #[non_exhaustive]
     Twice {
         /// Its name.
         name: Box<str>,
@@ -51,6 +56,7 @@ pub enum FragmentError {
     #[error(
         "an entity with {name} takes {size} bytes, aligned to {align}: a chunk of {limit} bytes cannot hold it"
     )]
+    #[non_exhaustive]
     TooLarge {
         /// The name of the largest fragment.
         name: Box<str>,
@@ -63,6 +69,7 @@ pub enum FragmentError {
     },
     /// An alignment is beyond what chunks have.
     #[error("{name} wants to be aligned to {align} bytes: {limit} is the limit")]
+    #[non_exhaustive]
     TooAligned {
         /// Its name.
         name: Box<str>,
@@ -79,6 +86,7 @@ pub enum FragmentError {
     },
     /// Values were asked for as another type than theirs.
     #[error("{name} is not a {asked}{}", without_type(*untyped, asked))]
+    #[non_exhaustive]
     WrongType {
         /// The fragment's name.
         name: Box<str>,
@@ -90,6 +98,7 @@ pub enum FragmentError {
     },
     /// Bytes are not as many as a value has, or a type is not as large.
     #[error("a {name} has {size} bytes, not {given}{}", aligned(*size, *align))]
+    #[non_exhaustive]
     WrongSize {
         /// The fragment's name.
         name: Box<str>,
@@ -102,6 +111,7 @@ pub enum FragmentError {
     },
     /// Values were asked for as a type that is aligned more strictly.
     #[error("a {name} is aligned to {align} bytes, which is too little for a {asked}")]
+    #[non_exhaustive]
     WrongAlign {
         /// The fragment's name.
         name: Box<str>,
@@ -114,6 +124,7 @@ pub enum FragmentError {
     #[error(
         "{name} is not registered as plain data: its bytes cannot be had, or given; register it with `{}`", kind.register_plain()
     )]
+    #[non_exhaustive]
     NotPlain {
         /// The fragment's name.
         name: Box<str>,
@@ -122,6 +133,7 @@ pub enum FragmentError {
     },
     /// Not all bytes are a value of a plain fragment, and these are not.
     #[error("these bytes are no {name}{}", which_is(name, of))]
+    #[non_exhaustive]
     NotAValue {
         /// The fragment's name.
         name: Box<str>,
@@ -130,12 +142,14 @@ pub enum FragmentError {
     },
     /// Values, of which not all bytes are one, were asked for to be changed as bytes, or as another type.
     #[error("not all bytes are a {name}: its values are lent to be changed as that type only")]
+    #[non_exhaustive]
     NotAnyBytes {
         /// The fragment's name.
         name: Box<str>,
     },
     /// Values were asked for as another type than theirs, of which not all bytes are a value.
     #[error("a {name} cannot be seen as a {asked}: not all bytes are one")]
+    #[non_exhaustive]
     NotAnyBytesAre {
         /// The fragment's name.
         name: Box<str>,
@@ -150,12 +164,14 @@ pub enum FragmentError {
     },
     /// A template was used in a world of another universe.
     #[error("template {template:?} is of another universe than the world, as its fragments are")]
+    #[non_exhaustive]
     OtherTemplate {
         /// The template's id.
         template: Box<str>,
     },
     /// A fragment was used in a role that it does not have.
     #[error("{name} is a {is}, not a {wanted}")]
+    #[non_exhaustive]
     WrongKind {
         /// Its name.
         name: Box<str>,

@@ -48,7 +48,7 @@ impl Schedule {
             "schedule",
             (&nodes, &plan.order),
             &plan.conflicts,
-            &|phase| Phase::ALL[usize::from(phase)].name(),
+            &|phase| Phase::numbered(phase).name(),
             world.registry(),
             &|at| {
                 let entry = &self.entries[at];

@@ -19,6 +19,7 @@ pub enum ScheduleError {
     /// The order that processors ask for cannot be had.
     Order(SolveError),
     /// A processor's query was refused.
+    #[non_exhaustive]
     Query {
         /// The processor's name.
         processor: Box<str>,
@@ -26,6 +27,7 @@ pub enum ScheduleError {
         error: QueryError,
     },
     /// Two parameters of one processor lend the same, one of them to write.
+    #[non_exhaustive]
     Aliased {
         /// The processor's name.
         processor: Box<str>,
@@ -38,6 +40,7 @@ pub enum ScheduleError {
         apart_by: Option<Box<str>>,
     },
     /// A signal was refused.
+    #[non_exhaustive]
     Signal {
         /// The processor's name.
         processor: Box<str>,
@@ -45,6 +48,7 @@ pub enum ScheduleError {
         error: SignalError,
     },
     /// A resource that a processor asks for is not there. What had been recorded before stays for the next flush.
+    #[non_exhaustive]
     NoResource {
         /// The processor's name.
         processor: Box<str>,
@@ -57,6 +61,7 @@ pub enum ScheduleError {
     /// recorded stays for the next flush. To the processor's queries what [has changed](crate::query::Changed) is seen, and
     /// what it was signalled is heard, as if it had come to its end. Two of these are equal only if one is a clone of the
     /// other.
+    #[non_exhaustive]
     Failed {
         /// The processor's name.
         processor: Box<str>,
@@ -64,6 +69,7 @@ pub enum ScheduleError {
         error: ProcessorError,
     },
     /// A handle was refused.
+    #[non_exhaustive]
     World {
         /// The processor's name.
         processor: Box<str>,
@@ -72,16 +78,19 @@ pub enum ScheduleError {
     },
     /// An observer is called when what it observes happens: it has no turn for which a
     /// [condition](crate::processor::ProcessorBuilder::run_if) could be asked.
+    #[non_exhaustive]
     NoTurn {
         /// The processor's name.
         processor: Box<str>,
     },
     /// Only an observer can be [shown](crate::processor::ProcessorBuilder::show_existing) who is there.
+    #[non_exhaustive]
     ShowsNothing {
         /// The processor's name.
         processor: Box<str>,
     },
     /// There is no processor of this name.
+    #[non_exhaustive]
     NoProcessor {
         /// What was asked for.
         name: Box<str>,
@@ -93,11 +102,13 @@ pub enum ScheduleError {
     /// The schedule has run on another world before.
     OtherWorld,
     /// A processor does not hear any signal, but takes some.
+    #[non_exhaustive]
     HearsNothing {
         /// The processor's name.
         processor: Box<str>,
     },
     /// A processor hears signals, but takes none.
+    #[non_exhaustive]
     HearsInVain {
         /// The processor's name.
         processor: Box<str>,

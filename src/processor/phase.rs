@@ -24,8 +24,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All, in order.
-    pub const ALL: [Self; 6] = [
+    /// All, in order. (As a slice: how many there are is no part of the type.)
+    pub const ALL: &'static [Self] = &[
         Self::PrePhysics,
         Self::StartPhysics,
         Self::DuringPhysics,
@@ -33,6 +33,11 @@ impl Phase {
         Self::PostPhysics,
         Self::FrameEnd,
     ];
+
+    /// The one of this number, from 0 on.
+    pub(crate) fn numbered(number: u8) -> Self {
+        Self::ALL[usize::from(number)]
+    }
 
     /// Its name.
     #[must_use]

@@ -35,9 +35,7 @@ impl Plan {
     /// Solves the order. The segments' graphs are made when archetypes are [looked at](Self::look).
     pub(super) fn new(entries: &[Entry], groups: &[GroupOrder]) -> Result<Self, SolveError> {
         let nodes: Vec<Node> = entries.iter().map(node).collect();
-        let order = order(&nodes, groups, &|phase| {
-            Phase::ALL[usize::from(phase)].name()
-        })?;
+        let order = order(&nodes, groups)?;
         let needs = entries
             .iter()
             .map(|entry| entry.needs.clone().unwrap_or_default());

@@ -130,7 +130,7 @@ impl Schedule {
             let all = (Phase::PrePhysics, Phase::FrameEnd);
             return self.run_segments(world, all, None, progress, watch);
         }
-        let mut phases = Phase::ALL.into_iter();
+        let mut phases = Phase::ALL.iter().copied();
         phases.try_for_each(|phase| self.go_through(world, phase, progress, watch))
     }
 

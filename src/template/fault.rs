@@ -3,16 +3,18 @@
 use crate::fragment::FragmentError;
 use crate::processor::nearest;
 use crate::template::TraitError;
+use crate::world::SystemError;
 
 /// What is wrong with a template, or the file that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateFault {
     /// The system does not let a file or directory be read.
-    #[error("cannot be read: {message}")]
+    #[error("cannot be read: {error}")]
+    #[non_exhaustive]
     Unreadable {
         /// What the system said.
-        message: Box<str>,
+        error: SystemError,
     },
     /// A file is larger than a config can be.
     #[error("is larger than {limit} bytes, which is the limit for a config")]
@@ -28,18 +30,21 @@ pub enum TemplateFault {
     Empty,
     /// A file is not TOML.
     #[error("{message}")]
+    #[non_exhaustive]
     Syntax {
         /// What is wrong.
         message: Box<str>,
     },
     /// A key stands there twice.
     #[error("`{key}` stands there twice")]
+    #[non_exhaustive]
     DuplicateKey {
         /// The key.
         key: Box<str>,
     },
     /// A key that configs do not have.
     #[error("a config has no `{key}`{}", hint(.nearest))]
+    #[non_exhaustive]
     UnknownKey {
         /// The key.
         key: Box<str>,
@@ -48,6 +53,7 @@ pub enum TemplateFault {
     },
     /// A key has a value of another kind.
     #[error("`{key}` is to be {expected}, not {found}")]
+    #[non_exhaustive]
     WrongKind {
         /// The key.
         key: Box<str>,
@@ -64,6 +70,7 @@ pub enum TemplateFault {
     EmptyId,
     /// Two files have one id.
     #[error("`{id}` is the id of {first} already")]
+    #[non_exhaustive]
     DuplicateId {
         /// The id.
         id: Box<str>,
@@ -72,6 +79,7 @@ pub enum TemplateFault {
     },
     /// A parent that no config is.
     #[error("no config has the id `{parent}`{}", hint(.nearest))]
+    #[non_exhaustive]
     UnknownParent {
         /// The id.
         parent: Box<str>,
@@ -80,18 +88,21 @@ pub enum TemplateFault {
     },
     /// Something is to be taken out that was not loaded under this name or path.
     #[error("is not loaded{}", hint(.nearest))]
+    #[non_exhaustive]
     NotLoaded {
         /// The name or path of what was loaded that is most like it.
         nearest: Option<Box<str>>,
     },
     /// A config is its own ancestor.
     #[error("the parents are a loop: {}", .path.join(" → "))]
+    #[non_exhaustive]
     ParentLoop {
         /// Each one's parent is the next; the last one is the first one again.
         path: Vec<String>,
     },
     /// A class of traits that is not registered.
     #[error("no trait is called `{class}`{}", hint(.nearest))]
+    #[non_exhaustive]
     UnknownTrait {
         /// The class.
         class: Box<str>,
@@ -100,12 +111,14 @@ pub enum TemplateFault {
     },
     /// A class of traits that is registered already.
     #[error("a trait called `{class}` is registered already")]
+    #[non_exhaustive]
     TraitTaken {
         /// The class.
         class: Box<str>,
     },
     /// One config has two traits of one class.
     #[error("there are two traits called `{class}`")]
+    #[non_exhaustive]
     TraitTwice {
         /// The class.
         class: Box<str>,
@@ -114,6 +127,7 @@ pub enum TemplateFault {
     #[error(
         "`{class}` is {first}, and {second} as well: `with_class` gives one of them another name"
     )]
+    #[non_exhaustive]
     TraitOfAnotherType {
         /// The class.
         class: Box<str>,
@@ -124,6 +138,7 @@ pub enum TemplateFault {
     },
     /// A parameter that a trait does not have.
     #[error("`{class}` has no `{field}`{}", hint(.nearest))]
+    #[non_exhaustive]
     UnknownField {
         /// The trait's class.
         class: Box<str>,
@@ -134,6 +149,7 @@ pub enum TemplateFault {
     },
     /// A parameter that a trait needs is not there.
     #[error("`{class}` needs `{field}`{}", replaced(.replaces))]
+    #[non_exhaustive]
     MissingField {
         /// The trait's class.
         class: Box<str>,
@@ -144,6 +160,7 @@ pub enum TemplateFault {
     },
     /// A parameter has a value that is not of its type.
     #[error("`{field}` of `{class}`: {message}{}", hint(.nearest))]
+    #[non_exhaustive]
     WrongValue {
         /// The trait's class.
         class: Box<str>,
@@ -156,6 +173,7 @@ pub enum TemplateFault {
     },
     /// A trait as a whole is not what its class has.
     #[error("`{class}`: {message}")]
+    #[non_exhaustive]
     WrongTrait {
         /// The trait's class.
         class: Box<str>,
@@ -164,6 +182,7 @@ pub enum TemplateFault {
     },
     /// A trait refuses to build, or the template that was built.
     #[error("`{class}` refuses: {error}")]
+    #[non_exhaustive]
     Refused {
         /// The trait's class.
         class: Box<str>,
@@ -172,6 +191,7 @@ pub enum TemplateFault {
     },
     /// A fragment is added by two traits, or by one of them twice.
     #[error("`{second}` adds {fragment}, which `{first}` has added: share it with `get_or_add`")]
+    #[non_exhaustive]
     AddedTwice {
         /// Its name.
         fragment: Box<str>,
@@ -182,6 +202,7 @@ pub enum TemplateFault {
     },
     /// Of the traits of one config, one adds a tag and one removes it.
     #[error("`{removed_by}` removes {tag}, and `{added_by}` of the same config adds it")]
+    #[non_exhaustive]
     Contradiction {
         /// The tag's name.
         tag: Box<str>,
@@ -192,6 +213,7 @@ pub enum TemplateFault {
     },
     /// A trait requires a fragment or tag that no trait adds.
     #[error("`{required_by}` requires {fragment}, which no trait adds")]
+    #[non_exhaustive]
     MissingFragment {
         /// Its name.
         fragment: Box<str>,
@@ -200,6 +222,7 @@ pub enum TemplateFault {
     },
     /// A trait requires a trait that is not there.
     #[error("`{required_by}` requires the trait `{class}`, which is not there{}", hint(.nearest))]
+    #[non_exhaustive]
     MissingTrait {
         /// The class of the trait that is not there.
         class: Box<str>,
@@ -210,6 +233,7 @@ pub enum TemplateFault {
     },
     /// A value is added that cannot be cloned for each entity.
     #[error("`{class}` adds {fragment}, which cannot be cloned")]
+    #[non_exhaustive]
     NotCloneable {
         /// The fragment's name.
         fragment: Box<str>,
@@ -219,6 +243,7 @@ pub enum TemplateFault {
     /// A fragment is refused that a trait adds, removes or requires: that of another universe, say, or one that does not
     /// fit in a chunk with the others.
     #[error("`{class}`: {error}")]
+    #[non_exhaustive]
     Fragment {
         /// The trait's class.
         class: Box<str>,
@@ -227,6 +252,7 @@ pub enum TemplateFault {
     },
     /// A template was asked for that no config describes.
     #[error("no config has the id `{id}`{}", hint(.nearest))]
+    #[non_exhaustive]
     UnknownTemplate {
         /// The id.
         id: Box<str>,

@@ -38,6 +38,7 @@ pub enum WorldError {
     /// The entity lives in another world of the same universe; where a recorder was asked, it is
     /// none of those that this recorder has created since the last flush.
     #[error("entity {entity}: it lives {}, not in the world or recorder that was asked", place_of(*world))]
+    #[non_exhaustive]
     Elsewhere {
         /// The handle.
         entity: Entity,
@@ -47,6 +48,7 @@ pub enum WorldError {
     },
     /// The entity does not have a fragment, or a query does not see it.
     #[error("entity {entity}: {}", lack.of(name))]
+    #[non_exhaustive]
     Missing {
         /// The handle.
         entity: Entity,
@@ -66,6 +68,7 @@ pub enum WorldError {
     #[error(
         "entity {entity}: its {name} is const shared: it can be removed (`remove_role::<ConstShared<…>>`), but not changed"
     )]
+    #[non_exhaustive]
     ConstShared {
         /// The handle.
         entity: Entity,
@@ -92,6 +95,7 @@ pub enum WorldError {
     Query(#[from] QueryError),
     /// A fragment cannot be cloned.
     #[error("{name} cannot be cloned: register it with `register_clone`")]
+    #[non_exhaustive]
     NotCloneable {
         /// Its name.
         name: Box<str>,
@@ -100,6 +104,7 @@ pub enum WorldError {
     #[error(
         "{name} cannot be switched off: register it with `register_enableable` before its first use (compositions that were there before have no switch)"
     )]
+    #[non_exhaustive]
     NotEnableable {
         /// Its name.
         name: Box<str>,

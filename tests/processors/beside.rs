@@ -267,7 +267,7 @@ fn busy_schedule(seed: u64, world: &World) -> Schedule {
     let mut phase_of = std::collections::HashMap::new();
     for number in 0..4 + random.below(8) {
         let name = format!("p{number}");
-        let phase = Phase::ALL[random.below(6) as usize];
+        let phase = Phase::ALL[random.below(Phase::ALL.len() as u32) as usize];
         let salt = random.below(1_000);
         let processor = match random.below(12) {
             0 => processor(

@@ -27,7 +27,9 @@ impl Error for Lame {}
 
 fn failed(error: ScheduleError) -> (String, ProcessorError) {
     match error {
-        ScheduleError::Failed { processor, error } => (processor.into(), error),
+        ScheduleError::Failed {
+            processor, error, ..
+        } => (processor.into(), error),
         other => panic!("{other}"),
     }
 }

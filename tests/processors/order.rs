@@ -342,6 +342,7 @@ fn two_processors_of_one_name_are_refused_and_it_is_told_where_each_is_made() {
         name,
         first,
         second,
+        ..
     }) = &error
     else {
         panic!("{error}");

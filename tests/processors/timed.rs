@@ -195,10 +195,9 @@ fn field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
 #[test]
 fn a_trace_has_what_makes_a_frame_long() {
     let (mut world, mut schedule) = forest();
-    world.resources_mut().insert(Time {
-        tick: 41,
-        ..Time::default()
-    });
+    world
+        .resources_mut()
+        .insert(Time::new(Duration::ZERO, Duration::ZERO, 41));
     schedule.add(processor("hear", |_: Signalled<'_, &u32>| {}).hears::<()>("hit"));
     schedule.start_trace();
     schedule.run(&mut world).expect("it runs");

@@ -50,7 +50,9 @@ fn an_optional_fragment_that_is_not_there_is_neither_read_nor_written() {
             let hot = numbers.slice::<u32>().unwrap() == [2];
             match lent {
                 Ok(()) => there += usize::from(hot),
-                Err(QueryError::Absent { name }) => absent += usize::from(!hot && &*name == "f32"),
+                Err(QueryError::Absent { name, .. }) => {
+                    absent += usize::from(!hot && &*name == "f32")
+                }
                 Err(error) => panic!("{error}"),
             }
         });
@@ -66,7 +68,7 @@ fn a_resource_that_is_not_there_is_neither_read_nor_written_until_it_comes() {
     let builder = DynamicQuery::builder(&world).read(number);
     let mut query = builder.write_resource::<Score>().build().unwrap();
     let missing = |error: QueryError| match error {
-        QueryError::NoResource { name } => assert!(name.ends_with("Score"), "{name}"),
+        QueryError::NoResource { name, .. } => assert!(name.ends_with("Score"), "{name}"),
         other => panic!("{other}"),
     };
     let (_, mut resources) = query.with_resources(&mut world).unwrap();

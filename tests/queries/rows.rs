@@ -150,7 +150,9 @@ fn matches_are_cached_and_only_new_archetypes_are_looked_at() {
 fn a_contradictory_query_is_an_error_when_it_is_built() {
     let (mut world, _) = three();
     let contradiction = world.query::<&F, Without<F>>().map(drop);
-    assert!(matches!(&contradiction, Err(QueryError::Contradiction { name }) if &**name == "f32"));
+    assert!(
+        matches!(&contradiction, Err(QueryError::Contradiction { name, .. }) if &**name == "f32")
+    );
     let contradiction = world.query::<Entity, (With<Tag>, Without<Tag>)>().map(drop);
     assert!(matches!(
         contradiction,
@@ -295,7 +297,7 @@ fn resources_are_required_read_and_written_beside_the_entities() {
     type Resources = (&'static Time, &'static mut Score, Option<&'static String>);
     let mut query = Query::<&mut I, (), Resources>::new(&world).unwrap();
     let missing = query.with_resources(&mut world).map(drop).unwrap_err();
-    assert!(matches!(&missing, QueryError::NoResource { name } if name.ends_with("Time")));
+    assert!(matches!(&missing, QueryError::NoResource { name, .. } if name.ends_with("Time")));
     world.resources_mut().insert(Time(5));
     world.resources_mut().insert(Score(AtomicUsize::new(0)));
     let (mut run, (time, score, none)) = query.with_resources(&mut world).unwrap();
@@ -485,7 +487,9 @@ fn writing_through_a_read_only_requirement_is_an_error() {
         .build()
         .unwrap();
     query.on(&mut world).unwrap().for_each_chunk(|mut chunk| {
-        assert!(matches!(chunk.write(f), Err(QueryError::ReadOnly { name }) if &*name == "f32"));
+        assert!(
+            matches!(chunk.write(f), Err(QueryError::ReadOnly { name, .. }) if &*name == "f32")
+        );
         assert!(chunk.read(f).is_ok() && chunk.write(i).is_ok());
     });
     assert!(matches!(

@@ -363,12 +363,7 @@ fn who_starts_with_a_tick_is_told_of_it() {
         }
         fn execute(&mut self, (): ()) {
             let step = seconds(2);
-            let time = Time {
-                step,
-                now: step,
-                tick: 0,
-            };
-            assert_eq!(self.0, [Some(time)]);
+            assert_eq!(self.0, [Some(Time::new(step, step, 0))]);
             RUNS.fetch_add(1, Ordering::Relaxed);
         }
     }

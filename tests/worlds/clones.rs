@@ -74,7 +74,7 @@ fn who_cannot_be_built_as_a_clone_is_as_before() {
     let error = world.build_clone(twin, twin).unwrap_err();
     assert!(matches!(error, WorldError::NotBuilt { .. }));
     let error = world.build_clone(twin, built).unwrap_err();
-    assert!(matches!(error, WorldError::NotCloneable { name } if &*name == "u8"));
+    assert!(matches!(error, WorldError::NotCloneable { name, .. } if &*name == "u8"));
     FUSE.set(0);
     for call in 1..=2 {
         FUSE.set(call);
@@ -138,11 +138,11 @@ fn a_prototype_of_who_cannot_be_cloned_is_refused_before_anything_is() {
     FUSE.set(1);
     world.add(ant, (1_u8,)).unwrap();
     let error = Prototype::of(&world, ant).unwrap_err();
-    assert!(matches!(error, WorldError::NotCloneable { name } if &*name == "u8"));
+    assert!(matches!(error, WorldError::NotCloneable { name, .. } if &*name == "u8"));
     struct Proud;
     world.swap::<(u8,), _>(ant, (Proud,)).unwrap();
     let error = Prototype::of(&world, ant).unwrap_err();
-    assert!(matches!(error, WorldError::NotCloneable { name } if name.contains("Proud")));
+    assert!(matches!(error, WorldError::NotCloneable { name, .. } if name.contains("Proud")));
     world.remove::<(Proud,)>(ant).unwrap();
     let reserved = world.reserve().unwrap();
     let error = Prototype::of(&world, reserved).unwrap_err();

@@ -243,7 +243,7 @@ fn values_of_every_role_are_refused_and_all_are_told_at_once() {
         .register_plain_const_shared_as::<i32>("const")
         .unwrap();
     let refused = World::from_snapshot(&bytes(&world), universe).unwrap_err();
-    let SnapshotError::Layout { fragments } = &refused else {
+    let SnapshotError::Layout { fragments, .. } = &refused else {
         panic!("{refused}");
     };
     let mut told: Vec<&str> = fragments.iter().map(|changed| &*changed.name).collect();
@@ -338,7 +338,10 @@ fn what_is_missing_is_told_with_its_size_and_alignment() {
         .add_dynamic(ant, [asleep].into_iter().collect())
         .unwrap();
     let refused = World::from_snapshot(&bytes(&world), Universe::new()).unwrap_err();
-    let SnapshotError::Unregistered { fragments, here } = &refused else {
+    let SnapshotError::Unregistered {
+        fragments, here, ..
+    } = &refused
+    else {
         panic!("{refused}");
     };
     let told = fragments

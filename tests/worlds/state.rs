@@ -249,7 +249,10 @@ fn a_value_that_cannot_be_written_or_read_is_an_error_that_says_why() {
         .register_state_with("debts", write, read)
         .unwrap();
     let refused = World::from_snapshot(&file, other).unwrap_err();
-    let SnapshotError::StateNotRead { name, at, reason } = refused else {
+    let SnapshotError::StateNotRead {
+        name, at, reason, ..
+    } = refused
+    else {
         panic!("{refused}");
     };
     assert_eq!((&*name, &*reason), ("debts", "as if nobody could pay"));
@@ -372,7 +375,7 @@ fn a_type_has_one_name_and_a_name_one_type() {
     registry.register_state_as::<u32>("number").unwrap();
     registry.register_state::<u32>().unwrap();
     let refused = registry.register_state_as::<u32>("figure").unwrap_err();
-    let FragmentError::NamedOtherwise { name, asked } = refused else {
+    let FragmentError::NamedOtherwise { name, asked, .. } = refused else {
         panic!("{refused}");
     };
     assert_eq!((&*name, &*asked), ("number", "figure"));

@@ -9,6 +9,7 @@ use crate::fragment::{FragmentError, FragmentRegistry};
 /// in and sets it before each tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias = "DeltaTime")]
+#[non_exhaustive]
 pub struct Time {
     /// How much time this tick stands for.
     pub step: Duration,
@@ -22,6 +23,27 @@ pub struct Time {
 const BYTES: usize = 16 + 16 + 8;
 
 impl Time {
+    /// A time for a world without a simulation, or for a processor's test: this step, the world's time with the step
+    /// included, and ticks before this one. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let step = Duration::from_millis(10);
+    /// world.resources_mut().insert(Time::new(step, step * 3, 2));
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("clock", |time: &Time| assert_eq!(time.tick, 2)));
+    /// schedule.run(&mut world)?;
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    #[must_use]
+    pub const fn new(step: Duration, now: Duration, tick: u64) -> Self {
+        Self { step, now, tick }
+    }
+
     /// Says that it is part of a world's [state](FragmentRegistry::register_state), so that a simulation of a world that
     /// was loaded [goes on](crate::processor::Simulation::continuing) with the tick at which it was saved. Hashes count it
     /// then: worlds at different ticks, or whose ticks took other times, have different ones.

@@ -280,7 +280,7 @@ fn the_joints_of_groups_say_their_own_names_and_not_those_of_all_that_they_lie_i
             group: vec!["A"; depth].join("."),
             ..Node::default()
         }];
-        let order = order(&nodes, &[], &|_| "One").unwrap();
+        let order = order(&nodes, &[]).unwrap();
         let conflicts = Conflicts::new(&order, &[Needs::default()]);
         let parts = (&nodes[..], &order);
         to_dot(&Picture::new(
@@ -431,7 +431,7 @@ fn game() -> Picture {
         optional: true,
         ..GroupOrder::default()
     }];
-    let order = order(&nodes, &groups, &phases).unwrap();
+    let order = order(&nodes, &groups).unwrap();
     let mut conflicts = Conflicts::new(&order, &needs);
     conflicts.extend(&world);
     let idle = |node: usize| nodes[node].name == "Count";

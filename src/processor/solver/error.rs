@@ -2,12 +2,15 @@
 
 use core::fmt;
 
+use crate::processor::Phase;
+
 /// What was asked for cannot be brought into an order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SolveError {
     /// Two processors have one name.
     #[error("two processors are called `{name}`{}", places(.first.as_ref(), .second.as_ref()))]
+    #[non_exhaustive]
     Twice {
         /// Their name.
         name: String,
@@ -18,18 +21,21 @@ pub enum SolveError {
     },
     /// A name is that of a processor and the path of a group.
     #[error("`{name}` is a processor and a group")]
+    #[non_exhaustive]
     Ambiguous {
         /// The name.
         name: String,
     },
     /// A group's path has an empty part.
     #[error("the path `{path}` of a group has an empty part")]
+    #[non_exhaustive]
     EmptyPart {
         /// The path.
         path: String,
     },
     /// A group's path has more than 64 parts.
     #[error("the path `{path}` of a group has {parts} parts, and may have 64")]
+    #[non_exhaustive]
     TooDeep {
         /// The path.
         path: String,
@@ -38,6 +44,7 @@ pub enum SolveError {
     },
     /// A name that nobody has.
     #[error("{asker} is to run {relation} `{target}`, which is no processor and no group{}", hint(.nearest.as_deref()))]
+    #[non_exhaustive]
     Unknown {
         /// Who asked: a processor's name, or "group" and a path.
         asker: String,
@@ -52,20 +59,22 @@ pub enum SolveError {
     #[error(
         "{asker} is to run {relation} {target}, but it is in {asker_phase}, and the other in {target_phase}"
     )]
+    #[non_exhaustive]
     Phases {
         /// Who asked: a processor's name, or "group" and a path.
         asker: String,
         /// Its phase.
-        asker_phase: String,
+        asker_phase: Phase,
         /// Whether it is to run before or after.
         relation: Relation,
         /// The other: a processor's name, or "group" and a path.
         target: String,
         /// The other's phase.
-        target_phase: String,
+        target_phase: Phase,
     },
     /// A cycle.
     #[error("the order is a cycle: {}", .path.join(" -> "))]
+    #[non_exhaustive]
     Cycle {
         /// Each runs before the next; the last one is the first one again. Processors' names, and "group" and a path.
         path: Vec<String>,

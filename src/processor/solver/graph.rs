@@ -8,6 +8,7 @@
 //! Of two that are in different phases nothing is noted: the phases keep them apart. If that is the wrong way
 //! round it is an error.
 
+use crate::processor::Phase;
 use crate::processor::solver::names::{Named, Names};
 use crate::processor::solver::order::VertexKind;
 use crate::processor::solver::{GroupOrder, Node, Relation, SolveError, Target};
@@ -129,7 +130,6 @@ impl Joints {
 pub(super) struct Builder<'a> {
     nodes: &'a [Node],
     names: Names<'a>,
-    phase_name: &'a dyn Fn(u8) -> &'static str,
     vertices: Vec<GraphVertex>,
     joints: Vec<Joints>,
     /// Where the ghosts begin.
@@ -142,14 +142,12 @@ impl<'a> Builder<'a> {
     pub(super) fn build(
         nodes: &'a [Node],
         orders: &'a [GroupOrder],
-        phase_name: &'a dyn Fn(u8) -> &'static str,
     ) -> Result<(Graph, Names<'a>), SolveError> {
         let names = Names::new(nodes, orders)?;
         let mut builder = Self {
             nodes,
             joints: names.groups.iter().map(|_| Joints::default()).collect(),
             names,
-            phase_name,
             vertices: Vec::with_capacity(nodes.len()),
             ghosts: 0,
             arcs: Vec::with_capacity(4 * nodes.len()),
@@ -268,10 +266,10 @@ impl<'a> Builder<'a> {
                 };
                 return Err(SolveError::Phases {
                     asker: self.names.label(asker),
-                    asker_phase: (self.phase_name)(asker_phase).into(),
+                    asker_phase: Phase::numbered(asker_phase),
                     relation,
                     target: self.names.label(other),
-                    target_phase: (self.phase_name)(target_phase).into(),
+                    target_phase: Phase::numbered(target_phase),
                 });
             }
             _ => self.arc(from, to, target.is_flushed()),

@@ -3,6 +3,7 @@
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::processor::Phase;
 use crate::processor::solver::cycle::cycle;
 use crate::processor::solver::graph::{Builder, Graph};
 use crate::processor::solver::names::{Named, Names};
@@ -91,13 +92,9 @@ impl Order {
 ///
 /// # Errors
 /// [`SolveError`]: names that are not known or not unique, orders contrary to the phases, cycles.
-pub(crate) fn order(
-    nodes: &[Node],
-    groups: &[GroupOrder],
-    phase_name: &dyn Fn(u8) -> &'static str,
-) -> Result<Order, SolveError> {
-    let (graph, names) = Builder::build(nodes, groups, phase_name)?;
-    let levels = levels(&graph, &names, phase_name)?;
+pub(crate) fn order(nodes: &[Node], groups: &[GroupOrder]) -> Result<Order, SolveError> {
+    let (graph, names) = Builder::build(nodes, groups)?;
+    let levels = levels(&graph, &names)?;
     let sequence = sequence(&graph, &levels, nodes);
     Ok(Order {
         edges: edges(&graph, &levels, &sequence),
@@ -112,11 +109,7 @@ pub(crate) fn order(
 type Level = (u8, u32);
 
 /// Which level each vertex is on: behind all those that come before it.
-fn levels(
-    graph: &Graph,
-    names: &Names<'_>,
-    phase_name: &dyn Fn(u8) -> &'static str,
-) -> Result<Vec<Level>, SolveError> {
+fn levels(graph: &Graph, names: &Names<'_>) -> Result<Vec<Level>, SolveError> {
     let vertices = &graph.vertices;
     let start = |phase: Option<u8>| (phase.unwrap_or(0), 0);
     let mut levels: Vec<Level> = vertices.iter().map(|vertex| start(vertex.phase)).collect();
@@ -137,10 +130,10 @@ fn levels(
                 let witness = owed[vertex as usize];
                 return Err(SolveError::Phases {
                     asker: label(graph, names, arc.to),
-                    asker_phase: phase_name(fixed).into(),
+                    asker_phase: Phase::numbered(fixed),
                     relation: Relation::After,
                     target: label(graph, names, witness),
-                    target_phase: phase_name(phase).into(),
+                    target_phase: Phase::numbered(phase),
                 });
             }
             if levels[to].0 < phase && vertices[to].phase.is_none() {

@@ -104,16 +104,16 @@ impl Texts {
         self.texts.insert((path.into(), is_text), text);
     }
 
-    fn unreadable(&mut self, path: &Path, error: &io::Error) {
-        let message = error.to_string().into();
-        let fault = TemplateFault::Unreadable { message };
+    fn unreadable(&mut self, path: &Path, error: io::Error) {
+        let error = error.into();
+        let fault = TemplateFault::Unreadable { error };
         self.errors.push(about_file(path, fault));
     }
 
     fn directory(&mut self, path: &Path, must_be_there: bool) {
         match listed(path) {
             Err(error) if error.kind() == ErrorKind::NotFound && !must_be_there => {}
-            Err(error) => self.unreadable(path, &error),
+            Err(error) => self.unreadable(path, error),
             Ok((files, directories)) => {
                 files.iter().for_each(|file| self.file(file, false));
                 for below in &directories {
@@ -135,7 +135,7 @@ impl Texts {
         };
         match file_bytes::read(path, LONGEST) {
             Err(error) if error.kind() == ErrorKind::NotFound && !must_be_there => {}
-            Err(error) => self.unreadable(path, &error),
+            Err(error) => self.unreadable(path, error),
             Ok(None) => {
                 let fault = TemplateFault::TooLong { limit: LONGEST };
                 self.errors.push(about_file(path, fault));

@@ -20,6 +20,7 @@ pub enum SnapshotError {
         "{name} is not registered as plain data, and cannot be hashed or saved: register it with \
          `register_plain` (a tag, too, if it is to be saved; its type must be `Plain`: see `plain!`), or skip it"
     )]
+    #[non_exhaustive]
     NotPlain {
         /// The fragment's name.
         name: Box<str>,
@@ -31,6 +32,7 @@ pub enum SnapshotError {
         "there are two {kind}s with the name {name:?}: {}",
         listed(are.iter(), ", and ")
     )]
+    #[non_exhaustive]
     Ambiguous {
         /// The name.
         name: Box<str>,
@@ -82,6 +84,7 @@ pub enum SnapshotError {
     },
     /// Bytes have changed, or were never written by this crate.
     #[error("the snapshot is damaged at byte {at}: {what}")]
+    #[non_exhaustive]
     Damaged {
         /// What is wrong.
         what: &'static str,
@@ -94,6 +97,7 @@ pub enum SnapshotError {
         unregistered(fragments, here),
         if fragments.len() == 1 { "it" } else { "them" }
     )]
+    #[non_exhaustive]
     Unregistered {
         /// All of them, one at least.
         fragments: Box<[MissingFragment]>,
@@ -107,6 +111,7 @@ pub enum SnapshotError {
         listed(names.iter().map(|name| shown(name)), ", "),
         is_or_are(names.len())
     )]
+    #[non_exhaustive]
     UnregisteredState {
         /// What the types are called, all of them, each once.
         names: Box<[Box<str>]>,
@@ -114,6 +119,7 @@ pub enum SnapshotError {
     /// A resource, or what a delayed signal carries, was not written, or hashed: by what its type says, or because it is
     /// [no value](crate::fragment::Plain::IS_VALUE).
     #[error("a value of {name:?} cannot be saved or hashed: {reason}")]
+    #[non_exhaustive]
     StateNotWritten {
         /// What the type is called.
         name: Box<str>,
@@ -126,6 +132,7 @@ pub enum SnapshotError {
         shown_quoted(name),
         shown_text(reason)
     )]
+    #[non_exhaustive]
     StateNotRead {
         /// What the type is called.
         name: Box<str>,
@@ -139,6 +146,7 @@ pub enum SnapshotError {
     /// [fields](crate::fragment::Plain::SHAPE): [what can be
     /// done](crate::world::World::load).
     #[error("{}", listed(fragments.iter(), "; "))]
+    #[non_exhaustive]
     Layout {
         /// All of them, one at least.
         fragments: Box<[ChangedLayout]>,
@@ -150,6 +158,7 @@ pub enum SnapshotError {
         "the bytes at byte {at} of the snapshot are no {name}{}",
         which_is(name, of)
     )]
+    #[non_exhaustive]
     NotAValue {
         /// The fragment's name.
         name: Box<str>,
@@ -161,6 +170,7 @@ pub enum SnapshotError {
     /// A value of the world is none by what its own type [says](crate::fragment::Plain::IS_VALUE):
     /// what would be saved could not be loaded.
     #[error("{}the {name} is no value by its type's own `Plain::IS_VALUE`, and could not be loaded", of(.entity.as_ref()))]
+    #[non_exhaustive]
     Unloadable {
         /// The fragment's name.
         name: Box<str>,
@@ -190,6 +200,7 @@ pub enum SnapshotError {
         "{name} is switched off for some entity of the snapshot: register it with `register_enableable`, or call \
          `make_enableable` for what is defined at run time"
     )]
+    #[non_exhaustive]
     NotEnableable {
         /// The fragment's name.
         name: Box<str>,
@@ -239,9 +250,12 @@ impl SnapshotError {
 /// A fragment whose values had another size or alignment when a snapshot was made. If both are the same, it had other
 /// fields: other names or types of them, or another order; of an enum, other variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChangedLayout {
     /// The fragment's name.
     pub name: Box<str>,
+    /// Its role.
+    pub kind: FragmentKind,
     /// Bytes of a value in the snapshot.
     pub saved_size: u64,
     /// Alignment in the snapshot.
@@ -256,6 +270,7 @@ impl fmt::Display for ChangedLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             name,
+            kind: _,
             saved_size,
             saved_align,
             size,
@@ -376,4 +391,26 @@ fn shown_path(path: &Path) -> String {
         return "the empty path".into();
     }
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_names_the_fragment_and_the_byte() {
+        let error = |name: &str, of| SnapshotError::NotAValue {
+            name: name.into(),
+            of,
+            at: 96,
+        };
+        assert_eq!(
+            error("ants::Mood", "ants::Mood").to_string(),
+            "the bytes at byte 96 of the snapshot are no ants::Mood"
+        );
+        assert_eq!(
+            error("flag", "bool").to_string(),
+            "the bytes at byte 96 of the snapshot are no flag, which is a bool"
+        );
+    }
 }

@@ -332,6 +332,7 @@ fn find_fragment<'r>(
     if !fits && conversion.is_none() {
         let changed = ChangedLayout {
             name,
+            kind: info.kind(),
             saved_size: told.size,
             saved_align: told.align,
             size,

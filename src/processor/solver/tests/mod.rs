@@ -7,19 +7,6 @@ mod order_rows;
 
 use crate::processor::solver::{GroupOrder, Node, Order, SolveError, Target, order};
 
-const PHASES: [&str; 6] = [
-    "PrePhysics",
-    "StartPhysics",
-    "DuringPhysics",
-    "EndPhysics",
-    "PostPhysics",
-    "FrameEnd",
-];
-
-fn phase_name(phase: u8) -> &'static str {
-    PHASES[usize::from(phase)]
-}
-
 /// A processor of the first phase.
 fn node(name: &str) -> Node {
     Node {
@@ -81,7 +68,7 @@ fn group(path: &str, before: &[&str], after: &[&str]) -> GroupOrder {
 }
 
 fn solve(nodes: &[Node], groups: &[GroupOrder]) -> Result<Order, SolveError> {
-    order(nodes, groups, &phase_name)
+    order(nodes, groups)
 }
 
 /// The processors' names, in the order of the line.

@@ -13,7 +13,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{phase_name, solve};
+use super::solve;
 use crate::processor::solver::{GroupOrder, Node, Order, SolveError, Target};
 
 const PATHS: [&str; 6] = ["G", "G.X", "G.Y", "G.X.Z", "H", "H.X"];
@@ -357,7 +357,7 @@ fn check_choice(nodes: &[Node], order: &Order, oracle: &Oracle, one: usize, othe
 
 /// What does not depend on names: who stands where, or what kind of error there is.
 fn shape(nodes: &[Node], orders: &[GroupOrder]) -> Result<Vec<(usize, u8, u32, u32)>, u8> {
-    match crate::processor::solver::order(nodes, orders, &phase_name) {
+    match crate::processor::solver::order(nodes, orders) {
         Ok(order) => {
             let place = |(position, node): (u32, usize)| {
                 let vertex = order.line[position as usize];

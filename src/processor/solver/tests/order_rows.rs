@@ -1,6 +1,7 @@
 //! The order: one test for each thing that it promises.
 
 use super::{NodeExt, group, names, node, solve};
+use crate::processor::Phase;
 use crate::processor::solver::{Node, Relation, SolveError, Target, VertexKind};
 
 /// Stage and segment of each node.
@@ -175,6 +176,15 @@ fn orders_contrary_to_the_phases_are_errors_that_name_both() {
         error.to_string(),
         "A is to run after B, but it is in PrePhysics, and the other in EndPhysics"
     );
+    let phases = match error {
+        SolveError::Phases {
+            asker_phase,
+            target_phase,
+            ..
+        } => [asker_phase, target_phase],
+        other => panic!("{other}"),
+    };
+    assert_eq!(phases, [Phase::PrePhysics, Phase::EndPhysics]);
     let error = solve(&[node("A").phase(5).before("B"), node("B").phase(4)], &[]).unwrap_err();
     assert_eq!(
         error.to_string(),

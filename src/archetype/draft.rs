@@ -164,8 +164,5 @@ impl Draft {
 }
 
 fn content(info: &FragmentInfo) -> Content<'_> {
-    Content {
-        name: info.name(),
-        layout: info.layout(),
-    }
+    Content::new(info.name(), info.layout())
 }

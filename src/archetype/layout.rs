@@ -15,10 +15,28 @@ pub const MAX_ALIGN: usize = 4_096;
 /// What a chunk is to hold for each entity, or once.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
-    /// Its name, for errors and for the order of what is of one size.
-    pub name: &'a str,
+    name: &'a str,
+    layout: Layout,
+}
+
+impl<'a> Content<'a> {
+    /// What has this name, for errors and for the order of what is of one size, and values of this size and alignment. O(1).
+    #[must_use]
+    pub const fn new(name: &'a str, layout: Layout) -> Self {
+        Self { name, layout }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &'a str {
+        self.name
+    }
+
     /// Size and alignment of one value.
-    pub layout: Layout,
+    #[must_use]
+    pub const fn layout(&self) -> Layout {
+        self.layout
+    }
 }
 
 /// Where what lies in a chunk: the handles first, then an array for each fragment; each begins on a cache line.
@@ -27,7 +45,7 @@ pub struct Content<'a> {
 /// use core::alloc::Layout;
 /// use megachunk::archetype::{ChunkLayout, Content};
 ///
-/// let position = Content { name: "Position", layout: Layout::new::<[f32; 3]>() };
+/// let position = Content::new("Position", Layout::new::<[f32; 3]>());
 /// let layout = ChunkLayout::new(16_384, &[position])?;
 /// assert_eq!((layout.capacity(), layout.offsets()), (816, &[6_528][..]));
 /// # Ok::<(), megachunk::fragment::FragmentError>(())

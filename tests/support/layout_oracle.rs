@@ -21,7 +21,7 @@ pub(crate) fn check(bytes: usize, fragments: &[(usize, u8)]) {
             let layout = Layout::from_size_align(size, 1_usize.checked_shl(align.into())?).ok()?;
             // What types are: their size is a multiple of their alignment.
             let layout = layout.pad_to_align();
-            Some(Content { name, layout })
+            Some(Content::new(name, layout))
         })
         .collect();
     let own = ChunkLayout::new(bytes, &contents);
@@ -37,8 +37,8 @@ pub(crate) fn check(bytes: usize, fragments: &[(usize, u8)]) {
     let mass = ChunkLayout::mass(bytes, &contents);
     check_one(bytes, &contents, 1, &mass);
     if let Ok(mass) = &mass {
-        let per_entity = 8 + contents.iter().map(|c| c.layout.size()).sum::<usize>();
-        let padding: usize = contents.iter().map(|c| c.layout.align()).sum();
+        let per_entity = 8 + contents.iter().map(|c| c.layout().size()).sum::<usize>();
+        let padding: usize = contents.iter().map(|c| c.layout().align()).sum();
         assert_eq!(mass.capacity(), (bytes - padding) / per_entity);
     }
 }
@@ -54,7 +54,7 @@ fn check_one(
         Err(error @ FragmentError::TooAligned { limit, .. }) => {
             assert_eq!(*limit, MAX_ALIGN);
             assert!(
-                contents.iter().any(|c| c.layout.align() > MAX_ALIGN),
+                contents.iter().any(|c| c.layout().align() > MAX_ALIGN),
                 "{error}"
             );
             return;
@@ -62,7 +62,7 @@ fn check_one(
         Err(error @ FragmentError::TooLarge { limit, .. }) => {
             assert_eq!(*limit, bytes);
             // Mass' rule pays for more padding than there need be.
-            let padding: u128 = contents.iter().map(|c| c.layout.align() as u128).sum();
+            let padding: u128 = contents.iter().map(|c| c.layout().align() as u128).sum();
             let padding = if line == 1 { padding } else { 0 };
             assert!(end(1, contents, line) + padding > bytes as u128, "{error}");
             return;
@@ -76,8 +76,8 @@ fn check_one(
     assert!(layout.capacity() > 0);
     let mut spans = vec![(0, layout.capacity() * 8)];
     for (content, &offset) in contents.iter().zip(layout.offsets()) {
-        assert!(offset.is_multiple_of(content.layout.align().max(line)));
-        spans.push((offset, offset + layout.capacity() * content.layout.size()));
+        assert!(offset.is_multiple_of(content.layout().align().max(line)));
+        spans.push((offset, offset + layout.capacity() * content.layout().size()));
     }
     assert!(spans.iter().all(|&(_, end)| end <= bytes));
     spans.retain(|(begin, end)| begin < end);
@@ -91,9 +91,9 @@ fn check_one(
 /// Where arrays for so many entities end: the largest first.
 fn end(capacity: u128, contents: &[Content<'_>], line: usize) -> u128 {
     let mut order: Vec<&Content<'_>> = contents.iter().collect();
-    order.sort_by_key(|content| (std::cmp::Reverse(content.layout.size()), content.name));
+    order.sort_by_key(|content| (std::cmp::Reverse(content.layout().size()), content.name()));
     order.iter().fold(capacity * 8, |end, content| {
-        let align = content.layout.align().max(line) as u128;
-        end.next_multiple_of(align) + capacity * content.layout.size() as u128
+        let align = content.layout().align().max(line) as u128;
+        end.next_multiple_of(align) + capacity * content.layout().size() as u128
     })
 }

@@ -13,7 +13,7 @@ use crate::layout_oracle;
 
 fn content(name: &'static str, size: usize, align: usize) -> Content<'static> {
     let layout = Layout::from_size_align(size, align).unwrap();
-    Content { name, layout }
+    Content::new(name, layout)
 }
 
 /// The entities of each chunk that has some.

@@ -483,13 +483,9 @@ unsafe fn clone_box(from: *const u8, to: *mut u8, _: usize) {
 fn a_definition_with_functions_is_dropped_and_cloned_by_them() {
     let counter = counter();
     let mut world = World::new();
-    let definition = FragmentDefinition {
-        name: "script object",
-        layout: Layout::new::<*mut Counted>(),
-        drop: Some(drop_boxes),
-        clone: Some(clone_box),
-        debug: None,
-    };
+    let definition = FragmentDefinition::new("script object", Layout::new::<*mut Counted>())
+        .drop_values(drop_boxes)
+        .clone_value(clone_box);
     // SAFETY: the functions are those of a pointer to a box, whose content is `Send + Sync`.
     let id = unsafe { world.registry().define(definition) }.unwrap().id();
     let object = Box::into_raw(Box::new(Counted(Arc::clone(&counter), false)));

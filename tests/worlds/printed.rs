@@ -99,13 +99,7 @@ unsafe fn number(value: *const u8, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn fragments_that_were_defined_are_shown_as_their_definition_says_or_a_type() {
     let mut world = World::new();
     let registry = world.registry();
-    let definition = FragmentDefinition {
-        name: "object",
-        layout: Layout::new::<u32>(),
-        drop: None,
-        clone: None,
-        debug: Some(number),
-    };
+    let definition = FragmentDefinition::new("object", Layout::new::<u32>()).debug_value(number);
     // SAFETY: values are any four bytes, which the function reads.
     let object = unsafe { registry.define(definition) }.unwrap().id();
     let health = registry.define_plain("health", Layout::new::<u32>());

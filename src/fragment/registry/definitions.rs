@@ -9,20 +9,70 @@ use crate::fragment::{
     FragmentRegistry, Plain,
 };
 
-/// A fragment that is defined at run time, by a tool or a script.
+/// A fragment that is defined at run time, by a tool or a script, for
+/// [`define`](FragmentRegistry::define). Each call here is O(1).
+///
+/// ```
+/// use core::alloc::Layout;
+/// use megachunk::fragment::{FragmentDefinition, FragmentRegistry};
+///
+/// /// Objects of a script, by their numbers.
+/// unsafe fn let_go(values: *mut u8, count: usize) {
+///     // SAFETY: so many values of the definition's layout, which is that of `u32`.
+///     let numbers = unsafe { core::slice::from_raw_parts(values.cast::<u32>(), count) };
+///     numbers.iter().for_each(|number| println!("object {number} is let go"));
+/// }
+///
+/// let registry = FragmentRegistry::new();
+/// let object = FragmentDefinition::new("object", Layout::new::<u32>()).drop_values(let_go);
+/// // SAFETY: `let_go` reads values of this layout, from any thread.
+/// let object = unsafe { registry.define(object) }?;
+/// assert!(object.drop_values().is_some() && object.clone_value().is_none());
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
+#[must_use = "a definition does nothing until it is given to a registry"]
 pub struct FragmentDefinition<'a> {
-    /// What it is called: in errors, and to [find](FragmentRegistry::find) it.
-    pub name: &'a str,
-    /// Size and alignment of a value: a size that is no multiple of the alignment is rounded up to
-    /// one, as those of types are. Of size zero it is a tag.
-    pub layout: core::alloc::Layout,
-    /// How values are dropped, if they need be.
-    pub drop: Option<DropValues>,
-    /// How a value is cloned, if it can be.
-    pub clone: Option<CloneValue>,
-    /// How a value is written for whoever debugs, if that is known.
-    pub debug: Option<DebugValue>,
+    name: &'a str,
+    layout: core::alloc::Layout,
+    drop: Option<DropValues>,
+    clone: Option<CloneValue>,
+    debug: Option<DebugValue>,
+}
+
+impl<'a> FragmentDefinition<'a> {
+    /// A fragment whose values are neither dropped, cloned nor shown.
+    ///
+    /// The name is what it is called in errors, and by which it is [found](FragmentRegistry::find). The layout is size and
+    /// alignment of a value: a size that is no multiple of the alignment is rounded up to one, as those of types are. Of
+    /// size zero it is a tag.
+    pub const fn new(name: &'a str, layout: core::alloc::Layout) -> Self {
+        Self {
+            name,
+            layout,
+            drop: None,
+            clone: None,
+            debug: None,
+        }
+    }
+
+    /// How values are dropped, which need be.
+    pub const fn drop_values(mut self, drop: DropValues) -> Self {
+        self.drop = Some(drop);
+        self
+    }
+
+    /// How a value is cloned.
+    pub const fn clone_value(mut self, clone: CloneValue) -> Self {
+        self.clone = Some(clone);
+        self
+    }
+
+    /// How a value is written for whoever debugs.
+    pub const fn debug_value(mut self, debug: DebugValue) -> Self {
+        self.debug = Some(debug);
+        self
+    }
 }
 
 impl FragmentRegistry {
@@ -61,13 +111,7 @@ impl FragmentRegistry {
         name: &str,
         layout: core::alloc::Layout,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let definition = FragmentDefinition {
-            name,
-            layout,
-            drop: None,
-            clone: Some(clone_bytes),
-            debug: None,
-        };
+        let definition = FragmentDefinition::new(name, layout).clone_value(clone_bytes);
         self.define_as(definition, Some(PlainValues::ANY_BYTES))
     }
 
@@ -92,13 +136,8 @@ impl FragmentRegistry {
     /// # Errors
     /// As for [`define_plain`](Self::define_plain).
     pub fn define_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
-        let definition = FragmentDefinition {
-            name,
-            layout: core::alloc::Layout::new::<T>(),
-            drop: None,
-            clone: Some(clone_bytes),
-            debug: None,
-        };
+        let layout = core::alloc::Layout::new::<T>();
+        let definition = FragmentDefinition::new(name, layout).clone_value(clone_bytes);
         self.define_as(definition, Some(PlainValues::of::<T>()))
     }
 

@@ -220,13 +220,7 @@ fn four_thousand_fragments_can_be_defined_and_found_by_name() {
     let registry = FragmentRegistry::new();
     for number in 0..4_096_u16 {
         let name = format!("health of part {number}");
-        let definition = FragmentDefinition {
-            name: &name,
-            layout: core::alloc::Layout::new::<u32>(),
-            drop: None,
-            clone: None,
-            debug: None,
-        };
+        let definition = FragmentDefinition::new(&name, core::alloc::Layout::new::<u32>());
         // SAFETY: no functions.
         let info = unsafe { registry.define(definition) }.unwrap();
         assert_eq!(info.id().number(), number);
@@ -235,13 +229,7 @@ fn four_thousand_fragments_can_be_defined_and_found_by_name() {
         registry.find("health of part 4000").unwrap().id().number(),
         4_000
     );
-    let taken = FragmentDefinition {
-        name: "health of part 7",
-        layout: core::alloc::Layout::new::<u32>(),
-        drop: None,
-        clone: None,
-        debug: None,
-    };
+    let taken = FragmentDefinition::new("health of part 7", core::alloc::Layout::new::<u32>());
     // SAFETY: no functions.
     let error = unsafe { registry.define(taken) }.unwrap_err();
     assert!(error.to_string().contains("health of part 7"));

@@ -48,7 +48,7 @@ impl FragmentRegistry {
     /// something is printed. In other roles: [`register_debug_chunk`](Self::register_debug_chunk),
     /// [`register_debug_shared`](Self::register_debug_shared),
     /// [`register_debug_const_shared`](Self::register_debug_const_shared); of a fragment that was defined at run time:
-    /// [`show_plain_as`](Self::show_plain_as), or [in its definition](crate::fragment::FragmentDefinition::debug).
+    /// [`show_plain_as`](Self::show_plain_as), or [in its definition](crate::fragment::FragmentDefinition::debug_value).
     ///
     /// ```
     /// use megachunk::prelude::*;

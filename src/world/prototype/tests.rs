@@ -453,13 +453,8 @@ fn fragments_defined_at_run_time_are_cloned_by_their_function() {
         unsafe { from.copy_to_nonoverlapping(to, size) };
     }
     let mut world = World::new();
-    let definition = FragmentDefinition {
-        name: "health",
-        layout: core::alloc::Layout::new::<u32>(),
-        drop: None,
-        clone: Some(clone),
-        debug: None,
-    };
+    let definition =
+        FragmentDefinition::new("health", core::alloc::Layout::new::<u32>()).clone_value(clone);
     // SAFETY: the function copies what is nothing but its bytes.
     let health = unsafe { world.registry().define(definition) }.unwrap().id();
     let full = 77_u32;

@@ -49,7 +49,7 @@ impl<'s> Demand<'s> {
             }
             let align = usize::try_from(fragment.align_here).ok()?;
             let layout = Layout::from_size_align(fragment.size_here, align).ok()?;
-            let content = Content { name: "", layout };
+            let content = Content::new("", layout);
             match fragment.kind {
                 FragmentKind::Fragment => {
                     contents.push(content);

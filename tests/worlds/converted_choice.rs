@@ -1,5 +1,9 @@
 //! Which of several conversions a value goes through, and when none: by the shapes of the types.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use megachunk::fragment::Plain;
 use megachunk::prelude::*;
 
@@ -99,5 +103,73 @@ fn who_ignores_fields_converts_from_types_without_a_shape_all_the_same() {
         assert_eq!(load_one::<Now>(&file, &options), now(7));
         let file = with_one(Shapeless { number: 7 });
         assert_eq!(load_one::<Now>(&file, &options), now(7));
+    }
+}
+
+#[test]
+fn a_table_that_the_closure_has_leads_ids_of_another_run_over() {
+    let ids = Arc::new(HashMap::from([(7, 40), (8, 41)]));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let by_table = {
+        let (ids, calls) = (Arc::clone(&ids), Arc::clone(&calls));
+        move |old: u32| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            ids[&old]
+        }
+    };
+    // Of the type to itself, whether its shape is known or not; and of another type.
+    let table = by_table.clone();
+    let now = move |old: Now| Now {
+        now: table(old.now),
+    };
+    let table = by_table.clone();
+    let shapeless = move |old: Shapeless| Shapeless {
+        number: table(old.number),
+    };
+    let then = move |old: Then| Now {
+        now: by_table(old.then),
+    };
+    let options = LoadOptions::new()
+        .convert("one", then.clone())
+        .convert_state("one", then)
+        .convert("one", now.clone())
+        .convert_state("one", now);
+    let others = LoadOptions::new()
+        .convert("one", shapeless.clone())
+        .convert_state("one", shapeless);
+    let both = Ok([Now { now: 40 }; 2]);
+    assert_eq!(load_one(&with_one(Now { now: 7 }), &options), both);
+    assert_eq!(load_one(&with_one(Then { then: 7 }), &options), both);
+    let both = Ok([Shapeless { number: 41 }; 2]);
+    // A clone has the same closures, and the table lives as long as one of them.
+    let file = with_one(Shapeless { number: 8 });
+    assert_eq!(load_one(&file, &others.clone()), both);
+    assert_eq!(load_one(&file, &others), both);
+    assert_eq!(calls.load(Ordering::Relaxed), 8, "once for each value");
+    assert!(Arc::strong_count(&ids) > 1);
+    drop((options, others));
+    assert_eq!(Arc::strong_count(&ids), 1);
+}
+
+#[test]
+fn a_table_leads_over_what_comes_in_the_order_of_the_file() {
+    let mut world = World::new();
+    world.registry().register_plain_as::<Now>("one").unwrap();
+    let ants: Vec<_> = (0..500)
+        .map(|now| world.create((Now { now },)).unwrap())
+        .collect();
+    let file = world.to_snapshot(&Default::default()).unwrap();
+    let ids: Vec<u32> = (0..500).map(|id| id * 3 % 500).collect();
+    let options = LoadOptions::new().convert("one", {
+        let ids = ids.clone();
+        move |old: Now| Now {
+            now: ids[old.now as usize],
+        }
+    });
+    let universe = Universe::new();
+    universe.registry().register_plain_as::<Now>("one").unwrap();
+    let loaded = World::from_snapshot_with(&file, universe, &options).unwrap();
+    for (&ant, &now) in ants.iter().zip(&ids) {
+        assert_eq!(loaded.get::<Now>(ant).unwrap(), &Now { now });
     }
 }

@@ -21,8 +21,6 @@ pub(super) struct Conversion {
     new_size: usize,
     /// Whether a fragment's values are of the new type: of none, as of one that is defined by its layout alone, will not do.
     makes: fn(&FragmentInfo) -> bool,
-    /// The function, to tell it from others.
-    address: usize,
     convert: Arc<Convert>,
 }
 
@@ -40,7 +38,10 @@ struct Old {
 }
 
 impl Conversion {
-    pub(super) fn new<O: Plain, N: Plain>(name: &str, function: fn(O) -> N) -> Self {
+    pub(super) fn new<O: Plain, N: Plain>(
+        name: &str,
+        function: impl Fn(O) -> N + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Self {
         let convert = move |from: &[u8], to: &mut [u8]| {
             assert_eq!((from.len(), to.len()), (size_of::<O>(), size_of::<N>()));
             let mut old = MaybeUninit::<O>::uninit();
@@ -73,7 +74,6 @@ impl Conversion {
             new: TypeId::of::<N>(),
             new_size: size_of::<N>(),
             makes: is_type::<N>,
-            address: function as usize,
             convert: Arc::new(convert),
         }
     }
@@ -120,8 +120,10 @@ impl Conversion {
             && is_new
     }
 
-    /// Whether values of this shape are of the old type, and not of the one that is `here`, which they may `fit`.
+    /// Whether values of this shape are of the old type, and not of the one that is `here`, which they may `fit`, unless
+    /// both are one.
     fn has_shape(&self, saved: u64, here: u64, fits: bool, exactly: bool) -> bool {
+        let fits = fits && self.old.id != self.new;
         match (saved, self.old.shape) {
             (0, _) | (_, 0) => !exactly && !fits,
             (saved, old) => exactly && saved == old && !(fits && saved == here),
@@ -204,15 +206,6 @@ pub(super) struct Form {
     /// 0: not known.
     pub(super) shape: u64,
 }
-
-impl PartialEq for Conversion {
-    fn eq(&self, other: &Self) -> bool {
-        let key = |of: &Self| (of.old.id, of.new, of.address);
-        self.name == other.name && key(self) == key(other)
-    }
-}
-
-impl Eq for Conversion {}
 
 impl fmt::Debug for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

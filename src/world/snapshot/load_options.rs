@@ -1,6 +1,7 @@
 //! `LoadOptions`: what of a snapshot does not come, and of what it is not asked which fields it had.
 
 use std::collections::BTreeSet;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::fragment::{FragmentInfo, Plain, StateForm};
 use crate::world::snapshot::conversion::{Conversion, Form};
@@ -40,7 +41,7 @@ use crate::world::snapshot::conversion::{Conversion, Form};
 /// assert_eq!(world.get::<u32>(ant)?, &7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
     skipped: BTreeSet<Box<str>>,
     skipped_states: BTreeSet<Box<str>>,
@@ -110,7 +111,7 @@ impl LoadOptions {
 
     /// Values of fragments of this name, in whatever role, that the file has as `Old` come as `New`, which is what is
     /// registered here: files that are older than a type is now, whose fields have changed since. Which one a file has its
-    /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is, and so is, where no shape is known
+    /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is (unless `Old` is `New`), and so is, where no shape is known
     /// of the file or of `Old`, one whose values have the right size and alignment for `New`, unless the shapes of the file
     /// and of `New` are known, and are two. (A fragment that is
     /// [defined](crate::fragment::FragmentRegistry::define_plain) here by its layout alone is of no type: nothing is converted
@@ -163,8 +164,42 @@ impl LoadOptions {
     /// assert_eq!(world.get::<Health>(ant)?, &Health { now: 7, most: 100 });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// A conversion of a type to itself is called for the values that are of it. So ids of assets are led over, of meshes or
+    /// sounds say, that are others in each run: the program saves, beside the world, which asset each id is, makes a table of
+    /// it before it loads, and the closure has that.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// #[repr(C)]
+    /// struct Mesh { id: u32 }
+    /// megachunk::plain!(Mesh { id });
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_plain_as::<Mesh>("mesh")?;
+    /// # let ant = then.create((Mesh { id: 7 },))?;
+    /// # let file = then.to_snapshot(&Default::default())?;
+    /// // What was mesh 7 when the file was saved is mesh 40 in this run.
+    /// let ids = HashMap::from([(7, 40)]);
+    /// let options = LoadOptions::new().convert("mesh", move |old: Mesh| Mesh {
+    ///     id: ids.get(&old.id).copied().unwrap_or(0),
+    /// });
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<Mesh>("mesh")?;
+    /// let world = World::from_snapshot_with(&file, universe, &options)?;
+    /// assert_eq!(world.get::<Mesh>(ant)?, &Mesh { id: 40 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn convert<Old: Plain, New: Plain>(mut self, name: &str, convert: fn(Old) -> New) -> Self {
+    pub fn convert<Old: Plain, New: Plain>(
+        mut self,
+        name: &str,
+        convert: impl Fn(Old) -> New + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Self {
         self.conversions.push(Conversion::new(name, convert));
         self
     }
@@ -208,7 +243,7 @@ impl LoadOptions {
     pub fn convert_state<Old: Plain, New: Plain>(
         mut self,
         name: &str,
-        convert: fn(Old) -> New,
+        convert: impl Fn(Old) -> New + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
     ) -> Self {
         let conversion = Conversion::new(name, convert);
         self.state_conversions.push(conversion);

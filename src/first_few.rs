@@ -1,4 +1,4 @@
-//! `FirstFew`: of a list that may be long the first few, for whoever debugs.
+//! `FirstFew`: of a list that may be long the first few, for whoever debugs; and `write_first`: the first refusal of many.
 
 use core::fmt;
 
@@ -16,6 +16,18 @@ impl<T: fmt::Debug> fmt::Debug for FirstFew<'_, T> {
             list.entry(&format_args!("and {} more", self.0.len() - SHOWN));
         }
         list.finish()
+    }
+}
+
+/// Writes why the first of some was refused, if one was: each has its position in the slice.
+pub(crate) fn write_first(
+    f: &mut fmt::Formatter<'_>,
+    refused: &[(usize, impl fmt::Display)],
+) -> fmt::Result {
+    match refused {
+        [] => Ok(()),
+        [(at, error)] => write!(f, ": at {at}, {error}"),
+        [(at, error), ..] => write!(f, ": first at {at}, {error}"),
     }
 }
 

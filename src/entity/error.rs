@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::entity::{Entity, Place};
-use crate::first_few::FirstFew;
+use crate::first_few::{FirstFew, write_first};
 
 /// No id is left to give, or not as many as were asked for: every other slot is taken, retired, or kept by another
 /// thread; or the system has no memory for more slots, on Windows, where memory is asked for (elsewhere it comes or
@@ -122,6 +122,15 @@ impl DestroyReport {
             Some(&(_, error)) => Err(error),
             None => Ok(self.destroyed),
         }
+    }
+}
+
+/// How many were destroyed and refused; of these, why the first was.
+impl fmt::Display for DestroyReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { destroyed, refused } = self;
+        write!(f, "{destroyed} destroyed, {} refused", refused.len())?;
+        write_first(f, refused)
     }
 }
 

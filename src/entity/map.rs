@@ -300,6 +300,26 @@ impl FromIterator<(Entity, Entity)> for EntityMap {
     }
 }
 
+/// With pairs of an old entity and a new one: of those with one old entity the last is kept. If the iterator panics, nothing
+/// has changed. O(n + m) for `n` that there are and `m` that come, in order, where those are many; else as
+/// [`insert`](EntityMap::insert) for each.
+impl Extend<(Entity, Entity)> for EntityMap {
+    fn extend<I: IntoIterator<Item = (Entity, Entity)>>(&mut self, pairs: I) {
+        let pairs: Vec<(Entity, Entity)> = pairs.into_iter().collect();
+        if pairs.len() < self.len / 8 {
+            for (old, now) in pairs {
+                self.insert(old, now);
+            }
+        } else {
+            let all = Self::of(self.iter().chain(pairs.iter().copied()));
+            *self = Self {
+                keeps_others: self.keeps_others,
+                ..all
+            };
+        }
+    }
+}
+
 impl<'a> IntoIterator for &'a EntityMap {
     type Item = (Entity, Entity);
     type IntoIter = EntityMapIter<'a>;
@@ -426,6 +446,25 @@ mod tests {
             entity(7, 1),
             "it keeps others still"
         );
+    }
+
+    #[test]
+    fn who_is_extended_knows_what_single_calls_would_tell_it() {
+        let pairs: Vec<_> = (0..2_000)
+            .map(|n| (entity(n * 7 % 900 * (1 + n % 3), 1), entity(n, 1)))
+            .collect();
+        for first in [0, 3, 1_000, 1_990] {
+            let mut map: EntityMap = pairs[..first].iter().copied().collect();
+            map = map.keeping_others();
+            let mut expected = map.clone();
+            map.extend(pairs[first..].iter().copied());
+            for &(old, now) in &pairs[first..] {
+                expected.insert(old, now);
+            }
+            assert!(map.iter().eq(expected.iter()), "{first}");
+            assert_eq!(map.len(), expected.len());
+            assert_eq!(map.meant(entity(9_999, 1)), entity(9_999, 1));
+        }
     }
 
     #[test]

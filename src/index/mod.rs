@@ -15,4 +15,4 @@ mod tracked;
 mod value;
 
 pub use relationship::{Descendants, Relationship, RelationshipIndex};
-pub use value::ValueIndex;
+pub use value::{ValueIndex, ValueRange};

@@ -117,11 +117,18 @@ impl fmt::Display for NoMatch {
             write!(f, "\n  {role}")?;
         }
         for near in &self.nearest {
-            let of = near.composition.join(", ");
-            write!(f, "\n  of {} entities of {{{of}}}: ", near.entities)?;
-            write_all(f, &near.mismatches, "none is there")?;
+            write!(f, "\n  {near}")?;
         }
         Ok(())
+    }
+}
+
+/// One line.
+impl fmt::Display for NearMiss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = self.composition.join(", ");
+        write!(f, "of {} entities of {{{of}}}: ", self.entities)?;
+        write_all(f, &self.mismatches, "none is there")
     }
 }
 

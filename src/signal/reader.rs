@@ -114,7 +114,18 @@ pub struct Delivery {
     pub unmatched: usize,
 }
 
-/// What was sent to one entity, in order.
+/// One line.
+impl fmt::Display for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} signals for {} entities; dropped: {} for who is dead or elsewhere, {} for who does not match",
+            self.signals, self.entities, self.dead, self.unmatched
+        )
+    }
+}
+
+/// What was sent to one entity, in order. What it lends is the run's, and not this handle's, which can be copied.
 #[derive(Clone, Copy)]
 pub struct Received<'a> {
     board: &'a Board,
@@ -141,7 +152,10 @@ impl<'a> Received<'a> {
     }
 
     /// What this signal carried, each time.
-    pub fn of<P: Send + Sync + 'static>(&self, signal: Signal<P>) -> impl Iterator<Item = &'a P> {
+    pub fn of<P: Send + Sync + 'static>(
+        &self,
+        signal: Signal<P>,
+    ) -> impl Iterator<Item = &'a P> + use<'a, P> {
         let own = signal.post == self.post.number;
         let found = self.found.iter();
         let found = found.filter(move |found| own && found.signal == signal.number);
@@ -172,7 +186,7 @@ impl<'a> Received<'a> {
     /// assert_eq!(world.get::<Health>(boar)?.0, 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn of_type<P: Send + Sync + 'static>(&self) -> impl Iterator<Item = &'a P> {
+    pub fn of_type<P: Send + Sync + 'static>(&self) -> impl Iterator<Item = &'a P> + use<'a, P> {
         let number = self.post.number_of::<P>();
         let board = self.board;
         let found = self.found.iter();
@@ -181,7 +195,7 @@ impl<'a> Received<'a> {
     }
 
     /// The names of all, or what they carry if they have none, in order. O(these + signals that the world knows).
-    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+    pub fn names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let kinds = self.post.kinds_by_number();
         let found = self.found.iter();
         found.filter_map(move |found| Some(kinds.get(found.signal as usize)?.name()))

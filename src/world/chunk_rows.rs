@@ -5,8 +5,9 @@ use crate::chunk::CHUNK_BYTES;
 use crate::world::World;
 
 /// How full one chunk of a world is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct ChunkRows {
     /// Its composition: a position in [`WorldStats::archetypes`](crate::world::WorldStats::archetypes).

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::archetype::{Ends, Row};
 use crate::entity::{DestroyReport, Entity, Place};
-use crate::first_few::FirstFew;
+use crate::first_few::{FirstFew, write_first};
 use crate::panics::{Panicked, first, resume};
 use crate::sync::atomic::Ordering;
 use crate::world::watch::DESTROYED;
@@ -58,6 +58,14 @@ impl SliceReport {
             Some((_, error)) => Err(error),
             None => Ok(self.done),
         }
+    }
+}
+
+/// How many were done and refused; of these, why the first was.
+impl fmt::Display for SliceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} done, {} refused", self.done, self.refused.len())?;
+        write_first(f, &self.refused)
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) use resources::with_lifted;
 pub use snapshot::{
     ChangedLayout, Difference, DifferingPart, FragmentSummary, LoadOptions, MissingFragment,
     SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary, StateFragment, StateHashes,
-    StatePart, Unsaved,
+    StateHashesIter, StatePart, Unsaved,
 };
 pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;

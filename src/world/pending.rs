@@ -7,6 +7,7 @@ use crate::world::World;
 /// What waits in a world: [`World::pending`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct Pending {
     /// Entities that recorders have created, which join with the next flush.

@@ -11,8 +11,9 @@ use crate::world::World;
 ///
 /// Sums are over [`archetypes`](Self::archetypes). Bytes are those of chunks, of which an entity also has 8.6
 /// in the universe's index.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct WorldStats {
     /// Entities that live in it, without reserved ones.
@@ -36,8 +37,9 @@ pub struct WorldStats {
 }
 
 /// How one composition stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct ArchetypeStats {
     /// The names of the fragments, in order.

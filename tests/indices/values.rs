@@ -66,6 +66,16 @@ fn keys_are_found_by_ranges_and_by_entities() {
     assert!(rows.entities(&10).is_empty());
     let some: Vec<Entity> = rows.range(2..4).flat_map(|row| row.1).copied().collect();
     assert_eq!(some, all[20..40]);
+    // The range is asked for once: what it was made of may go.
+    let below = {
+        let end = 2;
+        rows.range(..&end)
+    };
+    assert_eq!(
+        below.clone().rev().map(|row| *row.0).collect::<Vec<_>>(),
+        [1, 0]
+    );
+    assert_eq!(format!("{below:?}"), "[0, 1]");
     let last = rows.iter().next_back().unwrap();
     assert_eq!((last.0, last.1), (&9, &all[90..]));
     world.set(all[95], Cell(0, -1)).unwrap();

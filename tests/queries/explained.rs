@@ -60,6 +60,12 @@ fn switches_of_the_entity_itself_are_told() {
     let why = with.explain_none(&world).unwrap().unwrap();
     assert_eq!(why.nearest[0].entities, 2);
     assert_eq!(why.nearest[0].mismatches, [Mismatch::SwitchedOff(awake)]);
+    let near = why.nearest[0].to_string();
+    assert!(
+        near.starts_with("of 2 entities of {") && near.ends_with(", which is switched off"),
+        "{near}"
+    );
+    assert!(why.to_string().contains(&near), "{why}");
     world.set_enabled::<Awake>(other, true).unwrap();
     assert_eq!(with.explain_none(&world).unwrap(), None);
 }

@@ -83,8 +83,20 @@ fn signals_go_by_name_or_by_type() {
         assert_eq!(received.of(named).collect::<Vec<_>>(), [&1]);
     });
     assert_eq!((delivery.entities, delivery.signals), (1, 1));
+    assert_eq!(
+        delivery.to_string(),
+        "1 signals for 1 entities; dropped: 0 for who is dead or elsewhere, 0 for who does not match"
+    );
     let delivery = by_type.deliver(&mut world, |entity, received| {
         assert_eq!(entity, ant);
+        // What is lent outlives the copy of the handle that was asked for it.
+        let lent = |copy: Received<'_>| (copy.of(typed).count(), copy.names().count());
+        assert_eq!(lent(received), (1, 1));
+        let (hits, by_type, mut names) = {
+            let copy = received;
+            (copy.of(typed), copy.of_type::<Hit>(), copy.names())
+        };
+        assert!(hits.eq(by_type) && names.next().is_some());
         assert_eq!(received.of(typed).collect::<Vec<_>>(), [&Hit(3)]);
         assert_eq!(received.of_type::<Hit>().collect::<Vec<_>>(), [&Hit(3)]);
         assert_eq!(received.of_type::<u32>().count(), 0);

@@ -173,6 +173,14 @@ fn check_file(world: &World) {
     let file = world.to_snapshot(&all()).unwrap();
     let state = SnapshotState::of(&file).unwrap();
     assert_eq!(state.worlds(), 1);
+    let all = hashes(world);
+    let mut left = all.iter().len();
+    for (part, number) in &all {
+        left -= 1;
+        let same = all.iter().find(|(of, _)| *of == part);
+        assert_eq!(same, Some((part, number)));
+    }
+    assert_eq!(left, 0);
     assert_eq!(state.state_hashes(0), Some(hashes(world)));
     assert_eq!(state.state_hashes(1), None);
     let loaded = World::from_snapshot(&file, universe()).unwrap();

@@ -184,6 +184,62 @@ fn debug_of_a_world_and_its_universe_says_how_much_there_is_and_stays_short() {
 }
 
 #[test]
+fn what_became_of_a_slice_is_shown_in_a_line() {
+    let mut world = World::new();
+    let ants: Vec<Entity> = (0..4_u32).map(|n| world.create((n,)).unwrap()).collect();
+    assert_eq!(
+        world.destroy_slice(&ants[..1]).to_string(),
+        "1 done, 0 refused"
+    );
+    let died = world.destroy(ants[0]).unwrap_err();
+    assert_eq!(
+        world.destroy_slice(&ants[..2]).to_string(),
+        format!("1 done, 1 refused: at 0, {died}")
+    );
+    let dead = world.destroy(ants[1]).unwrap_err();
+    assert_eq!(
+        world
+            .destroy_slice(&[ants[2], ants[1], ants[0]])
+            .to_string(),
+        format!("1 done, 2 refused: first at 1, {dead}")
+    );
+    let index = megachunk::EntityIndex::new();
+    let all = [(); 3].map(|()| index.create().unwrap());
+    assert_eq!(
+        index.destroy_slice(&all[..2]).to_string(),
+        "2 destroyed, 0 refused"
+    );
+    let died = index.destroy(all[1]).unwrap_err();
+    assert_eq!(
+        index.destroy_slice(&all[1..]).to_string(),
+        format!("1 destroyed, 1 refused: at 0, {died}")
+    );
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn statistics_of_another_version_are_read_without_what_they_do_not_have() {
+    use megachunk::chunk::ChunkStats;
+    use megachunk::world::{
+        ArchetypeStats, ChunkRows, CompactReport, Pending, SnapshotSummary, WorldStats,
+    };
+
+    fn read<T: serde::de::DeserializeOwned>(text: &str) -> T {
+        serde_json::from_str(text).expect("the rest is as by default")
+    }
+    let stats: WorldStats =
+        read(r#"{"entities": 3, "archetypes": [{"chunks": 2}], "of_later": 1}"#);
+    assert_eq!((stats.entities, stats.archetypes[0].chunks), (3, 2));
+    assert_eq!((stats.capacity, stats.archetypes[0].entities), (0, 0));
+    assert_eq!(read::<ArchetypeStats>("{}"), ArchetypeStats::default());
+    assert_eq!(read::<ChunkRows>(r#"{"bytes": 5}"#).bytes, 5);
+    assert_eq!(read::<ChunkStats>("{}"), ChunkStats::default());
+    assert_eq!(read::<CompactReport>(r#"{"chunks": 5}"#).chunks, 5);
+    assert_eq!(read::<Pending>("{}"), Pending::default());
+    assert_eq!(read::<SnapshotSummary>(r#"{"format": 5}"#).format, 5);
+}
+
+#[test]
 fn reports_are_shown_as_lines() {
     let mut world = World::new();
     let ants: Vec<Entity> = (0..9_u32)

@@ -5,8 +5,9 @@ use core::fmt;
 use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS};
 
 /// How an allocator stands: exact while no thread takes or gives, else near it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 #[non_exhaustive]
 pub struct ChunkStats {
     /// Chunks that are in somebody's hands.

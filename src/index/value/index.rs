@@ -9,6 +9,7 @@ use crate::entity::Entity;
 use crate::fragment::{Fragment, Lone};
 use crate::index::lists::Lists;
 use crate::index::tracked::{Knows, Tracked};
+use crate::index::value::ValueRange;
 use crate::index::value::by_key::ByKey;
 use crate::panics::{note, resume};
 use crate::query::{Query, QueryError, QueryFilter, QueryRun};
@@ -170,7 +171,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     }
 
     /// Each key that somebody has, with those who have it, in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
+    pub fn iter(&self) -> ValueRange<'_, K> {
         self.range::<K>(..)
     }
 
@@ -194,16 +195,12 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// # Panics
     /// As [`BTreeMap::range`](std::collections::BTreeMap::range), if the range ends before it begins, or where it begins
     /// and has not that key.
-    pub fn range<Q: Ord + ?Sized>(
-        &self,
-        keys: impl RangeBounds<Q>,
-    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])>
+    pub fn range<Q: Ord + ?Sized>(&self, keys: impl RangeBounds<Q>) -> ValueRange<'_, K>
     where
         K: Borrow<Q>,
     {
         let lists = &self.known.lists;
-        let found = lists.finder().0.range(keys);
-        found.map(|(key, &list)| (key, lists.get(list)))
+        ValueRange::new(lists.finder().0.range(keys), lists)
     }
 
     /// How many entities there are.

@@ -2,5 +2,7 @@
 
 mod by_key;
 mod index;
+mod range;
 
 pub use index::ValueIndex;
+pub use range::ValueRange;

@@ -41,6 +41,6 @@ pub use error::{ChangedLayout, MissingFragment, SnapshotError};
 pub use load_options::LoadOptions;
 pub use options::SnapshotOptions;
 pub use snapshot_state::SnapshotState;
-pub use state_hashes::{DifferingPart, StateHashes, StatePart};
+pub use state_hashes::{DifferingPart, StateHashes, StateHashesIter, StatePart};
 pub use summary::{FragmentSummary, SnapshotSummary};
 pub use unsaved::Unsaved;

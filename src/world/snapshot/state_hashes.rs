@@ -119,10 +119,40 @@ impl fmt::Display for DifferingPart<'_> {
     }
 }
 
+/// Each part of a world's state with its number, in order, from [`StateHashes::iter`]. O(1) for each.
+#[derive(Clone, Debug)]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
+pub struct StateHashesIter<'h>(core::slice::Iter<'h, (StatePart, u64)>);
+
+impl<'h> Iterator for StateHashesIter<'h> {
+    type Item = (&'h StatePart, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(part, hash)| (part, *hash))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for StateHashesIter<'_> {}
+
+impl core::iter::FusedIterator for StateHashesIter<'_> {}
+
+impl<'h> IntoIterator for &'h StateHashes {
+    type Item = (&'h StatePart, u64);
+    type IntoIter = StateHashesIter<'h>;
+
+    fn into_iter(self) -> StateHashesIter<'h> {
+        self.iter()
+    }
+}
+
 impl StateHashes {
     /// The parts, in order, each with its number.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&StatePart, u64)> {
-        self.parts.iter().map(|(part, hash)| (part, *hash))
+    pub fn iter(&self) -> StateHashesIter<'_> {
+        StateHashesIter(self.parts.iter())
     }
 
     /// The parts that are not the same in the other, in order: of a peer's world, say. O(parts).

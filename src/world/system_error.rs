@@ -3,6 +3,7 @@
 use core::error::Error;
 use core::fmt;
 use core::ops::Deref;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::io;
 use std::sync::Arc;
 
@@ -10,6 +11,10 @@ use std::sync::Arc;
 /// be cloned. Two are equal that have one kind, one number and one text.
 #[derive(Clone, Debug)]
 pub struct SystemError(Arc<io::Error>);
+
+// It is only read: a panic meanwhile leaves it as it was.
+impl UnwindSafe for SystemError {}
+impl RefUnwindSafe for SystemError {}
 
 impl Deref for SystemError {
     type Target = io::Error;

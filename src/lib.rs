@@ -60,8 +60,29 @@
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
 )]
 //!
-//! [`sync`] and [`memory`] are public for the models and benches of this repository, and may change in
-//! any version.
+//! # What stays
+//! Within a major version (before 1.0: within a minor one) a program that compiles goes on to compile, and to mean what the
+//! documentation says. What comes new are items, fields and variants of what is `#[non_exhaustive]`, and methods with a body
+//! of the traits that say that they are open.
+//!
+//! For ever, in each version that follows:
+//! * the numbers of a `template::spawner::Random`, of a seed and a number;
+//! * the [bits](Entity::to_bits) of an [`Entity`];
+//! * a snapshot that a published version has written is read by all later ones.
+//!
+//! In any version these may change, or go:
+//! * [`sync`] and [`memory`], which are public for the models and benches of this repository, and `cli` and
+//!   `trace::replay`, which are for the program;
+//! * the seams of who is measured, [`EntityAllocator`](entity::EntityAllocator) and
+//!   [`ChunkAllocator`](chunk::ChunkAllocator), and the [references](entity::reference) behind
+//!   [both](chunk::reference);
+//! * what is there for the macros, and for the models, and shown in no documentation (`#[doc(hidden)]`);
+//! * the texts of errors, reports and explanations: programs ask for variants and fields;
+//! * which [`FlawPlace`]s there are; how much is kept for a thread ([`CACHED_IDS`](entity::CACHED_IDS),
+//!   [`CACHED_CHUNKS`](chunk::CACHED_CHUNKS)).
+//!
+//! The least version of Rust (now 1.90) rises with a minor version, not with a patch, and only to one that has been stable
+//! for half a year.
 //!
 //! # Features
 //! * `world`, on by default: the store. Without it [`sync`], [`memory`], [`entity`] and [`chunk`] alone, which

@@ -5,7 +5,8 @@ use std::io;
 
 use crate::chunk::{ChunkError, Run};
 
-/// What every chunk allocator of this crate can do, the product and the references alike.
+/// What every chunk allocator of this crate can do, the product and the references alike. Open, for an allocator of
+/// your own beside ours; it [may change in any version](crate#what-stays).
 ///
 /// Tests, benchmarks and fuzz targets are written against this trait. All methods take `&self`
 /// and may be called from any thread at any time. It deals in raw [`Run`]s and is therefore

@@ -1,4 +1,5 @@
-//! The `megachunk` program: `bench`, `ecs`, `replay`, `check`, `map`, `snapshot` and `city`.
+//! The `megachunk` program: `bench`, `ecs`, `replay`, `check`, `map`, `snapshot` and `city`. What is public here is so for
+//! the benches and models of this repository, and [may change in any version](crate#what-stays).
 //!
 //! A subcommand is a module with `Args` and `run(&Args) -> Result<(), CliError>`. Results go to
 //! standard output, progress and errors to standard error; the error that ends the program says

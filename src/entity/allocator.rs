@@ -4,7 +4,8 @@ use std::io;
 
 use crate::entity::{DestroyReport, Entity, EntityError, Full, Place};
 
-/// What every entity allocator of this crate can do, the product and the references alike.
+/// What every entity allocator of this crate can do, the product and the references alike. Open, for an allocator of
+/// your own beside ours; it [may change in any version](crate#what-stays).
 ///
 /// Tests, benchmarks and traces are written against this trait, so that all contenders do the
 /// same work. All methods take `&self` and may be called from any thread at any time.

@@ -1,4 +1,5 @@
-//! The memory room: address space that costs nothing until it is touched.
+//! The memory room: address space that costs nothing until it is touched. It is public for the models and benches of this
+//! repository, and [may change in any version](crate#what-stays).
 //!
 //! The entity index and the mega-chunk allocator both want large tables of which most is never
 //! used. A [`Reservation`] is a range of addresses that reads as zero and gets its pages on first

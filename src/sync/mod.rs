@@ -1,4 +1,5 @@
-//! The sync room: the only place that names `std`, `loom` or `shuttle` atomics, cells and threads of protocols.
+//! The sync room: the only place that names `std`, `loom` or `shuttle` atomics, cells and threads of protocols. It is public
+//! for the models and benches of this repository, and [may change in any version](crate#what-stays).
 //!
 //! Every protocol of the crate is written once, with the types of this room. They are
 //!

@@ -7,10 +7,10 @@ use super::tally::Tally;
 use crate::chunk::Run;
 use crate::sync::atomic::Ordering;
 
-/// Chunks that one thread can keep from the others at most.
+/// Chunks that one thread can keep from the others at most. The number [may change in any version](crate#what-stays).
 #[cfg(not(loom))]
 pub const CACHED_CHUNKS: usize = 16;
-/// Chunks that one thread can keep from the others at most.
+/// Chunks that one thread can keep from the others at most. The number [may change in any version](crate#what-stays).
 #[cfg(loom)]
 pub const CACHED_CHUNKS: usize = 2;
 

@@ -1,4 +1,5 @@
-//! **References, not the product**: what `MegachunkAllocator` is measured against.
+//! **References, not the product**: what `MegachunkAllocator` is measured against. They [may change in any
+//! version](crate#what-stays).
 //!
 //! * [`Naive`]: one mutex round a free list over heap memory, as an ordinary program would write
 //!   it;

@@ -18,7 +18,8 @@ pub(crate) const MAGAZINE: usize = 48;
 #[cfg(loom)]
 pub(crate) const MAGAZINE: usize = 1;
 
-/// Ids that one thread, or one session, can keep from the others at most: a claimed word and a magazine.
+/// Ids that one thread, or one session, can keep from the others at most: a claimed word and a magazine. The number
+/// [may change in any version](crate#what-stays).
 pub const CACHED_IDS: usize = WORD_BITS as usize + MAGAZINE;
 
 /// "No block": the thread has not looked for one yet, or found none.

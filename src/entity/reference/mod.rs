@@ -1,4 +1,5 @@
-//! **References, not the product**: what `EntityIndex` is measured against.
+//! **References, not the product**: what `EntityIndex` is measured against. They [may change in any
+//! version](crate#what-stays).
 //!
 //! * [`Naive`]: one mutex round a free list, as an ordinary program would write it;
 //! * [`BusyBlock`]: the entity store of Unity DOTS as published, with one busy flag a data block.

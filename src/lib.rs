@@ -146,6 +146,23 @@
 //! Who listens must not wait for a rayon pool: the thread that tells it something would do what else there is in the pool
 //! meanwhile, which may want what that thread holds in the middle of its work, or tell the same listener something.
 //!
+//! # One copy in a process
+//! A host and a library that it loads at run time, each of which links this crate statically, have a copy of it each, with
+//! statics and thread-locals of its own. Both number their indices, allocators, registries and worlds from the same number
+//! on, and each copy's threads find what they keep of a structure by that number. What follows:
+//!
+//! * As long as each copy is used with nothing but what it has made itself, they share nothing, and all is well: two
+//!   programs in one process.
+//! * A world, universe, index, allocator, query, recorder or reader that one copy has made, used through the other's code,
+//!   is **undefined behaviour**: a thread takes what it keeps of one structure for what it keeps of another, and world and
+//!   fragment numbers no longer tell whose something is. Neither the compiler nor a check sees it: such a reference
+//!   comes through a pointer of the loader's, with `unsafe` of yours, and promises more than the type of what it points to.
+//!   (Two *versions* of the crate in one binary are no such case: their types differ.)
+//!
+//! So who loads code has the crate in one dynamic library, which host and game link: a crate of yours with `crate-type =
+//! ["dylib"]` that says `pub use megachunk;`, and `-C prefer-dynamic` for all three, built by one compiler. How code is then
+//! replaced while the program runs is told in the [guide](guide#hot-reload).
+//!
 //! # Where the arguments are
 //! In `papers/`. `entity-index.md`, `mega-chunk.md`, `archetype-storage.md`,
 //! `structural-changes.md`, `signals.md` and `processors.md` tell each protocol's state, orderings,

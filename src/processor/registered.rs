@@ -33,6 +33,9 @@ inventory::collect!(Registered);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// What is registered stays so until the process ends: a library that does it must not be unloaded
+/// ([hot reload](crate::guide#hot-reload)).
+///
 /// Sources: Unreal Mass' auto-registration; the crate `inventory`.
 #[macro_export]
 macro_rules! register_processor {

@@ -141,7 +141,10 @@ pub enum FragmentError {
         of: &'static str,
     },
     /// Values, of which not all bytes are one, were asked for to be changed as bytes, or as another type.
-    #[error("not all bytes are a {name}: its values are lent to be changed as that type only")]
+    #[error(
+        "not all bytes are a {name}: its values are lent to be changed as that type only; `ValuesMut::set_bytes` \
+         takes bytes that are one"
+    )]
     #[non_exhaustive]
     NotAnyBytes {
         /// The fragment's name.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::fragment::{
-    Fragment, FragmentKind, IsValue, MapEntities, Plain, PlainField, SharedFragment,
+    Fragment, FragmentKind, IsValue, MapEntities, Plain, PlainField, PlainVariant, SharedFragment,
 };
 use crate::sync::atomic::{AtomicU32, Ordering};
 
@@ -93,7 +93,7 @@ pub struct FragmentInfo {
     /// The type, in its role (`Shared<T>` for a shared `T`); `None` if it was defined at run time.
     role: Option<TypeId>,
     shared: Option<SharedOps>,
-    /// The plain type that the values are of, if no type stands for it, and that was said.
+    /// The type that the values are of, whatever the role; of one that was defined at run time if that was said.
     values_of: Option<TypeId>,
     extras: Extras,
 }
@@ -105,11 +105,20 @@ pub(crate) struct FragmentDraft {
     pub(crate) kind: FragmentKind,
     pub(crate) layout: Layout,
     pub(crate) drop: Option<DropValues>,
-    pub(crate) role: Option<TypeId>,
+    pub(crate) role: Option<RoleOfType>,
     pub(crate) shared: Option<SharedOps>,
     pub(crate) clone: Option<CloneValue>,
     pub(crate) debug: Option<DebugValue>,
     pub(crate) plain: Option<PlainValues>,
+}
+
+/// A type in a role.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoleOfType {
+    /// The type, in its role: see [`FragmentInfo`].
+    role: TypeId,
+    /// The type itself.
+    of: TypeId,
 }
 
 /// What is asked of bytes that are plain values.
@@ -126,6 +135,8 @@ struct PlainOps {
     shape: u64,
     /// The fields of the type, if they are known.
     fields: &'static [PlainField],
+    /// Its variants, if it is an enum.
+    variants: &'static [PlainVariant],
 }
 
 impl PlainOps {
@@ -136,6 +147,7 @@ impl PlainOps {
         map_entities: None,
         shape: 0,
         fields: &[],
+        variants: &[],
     };
 
     const fn of<T: Plain>() -> Self {
@@ -145,6 +157,7 @@ impl PlainOps {
             map_entities: T::MAP_ENTITIES,
             shape: T::SHAPE,
             fields: T::FIELDS,
+            variants: T::VARIANTS,
         }
     }
 }
@@ -181,7 +194,10 @@ impl FragmentDraft {
             kind,
             layout: Layout::new::<T>(),
             drop: core::mem::needs_drop::<T>().then_some(drop_values::<T>),
-            role: Some(TypeId::of::<R>()),
+            role: Some(RoleOfType {
+                role: TypeId::of::<R>(),
+                of: TypeId::of::<T>(),
+            }),
             shared: None,
             clone: None,
             debug: None,
@@ -223,6 +239,11 @@ impl FragmentDraft {
         }
     }
 
+    /// The type that stands for it, in its role.
+    pub(crate) fn role(&self) -> Option<TypeId> {
+        self.role.map(|role| role.role)
+    }
+
     /// The same with another name than the type's.
     pub(crate) fn named(self, name: &str) -> Self {
         Self {
@@ -233,7 +254,7 @@ impl FragmentDraft {
 
     /// The fragment with its number, and that of its registry.
     pub(crate) fn numbered(self, number: u16, registry: u64) -> FragmentInfo {
-        let extras = Extras::default();
+        let (extras, role) = (Extras::default(), self.role());
         if let Some(clone) = self.clone {
             let _ = extras.clone.set(clone);
         }
@@ -250,9 +271,12 @@ impl FragmentDraft {
             kind: self.kind,
             layout: self.layout,
             drop: self.drop,
-            role: self.role,
+            role,
             shared: self.shared,
-            values_of: self.plain.and_then(|plain| plain.of),
+            values_of: match self.role {
+                Some(role) => Some(role.of),
+                None => self.plain.and_then(|plain| plain.of),
+            },
             extras,
         }
     }
@@ -367,6 +391,16 @@ impl FragmentInfo {
         self.extras.clone.get().copied()
     }
 
+    /// How a value that lies alone is cloned; `None` if there [may be no second one](Self::may_be_doubled).
+    #[cfg(not(loom))]
+    pub(crate) fn value_clone(&self) -> Option<CloneValue> {
+        match self.clone_value() {
+            // Plain values are `Copy`, and there is nothing to a name that would have to be cloned.
+            None if self.is_plain() || self.is_name() => Some(clone_bytes),
+            clone => clone,
+        }
+    }
+
     /// How a value is written for whoever debugs; `None` unless that was
     /// [registered](crate::fragment::FragmentRegistry::register_debug).
     #[must_use]
@@ -386,9 +420,21 @@ impl FragmentInfo {
         self.extras.plain.get().is_some()
     }
 
-    /// The type that its values are of, if it was [defined](crate::fragment::FragmentRegistry::define_plain_as) so.
-    #[cfg(not(loom))]
-    pub(crate) fn values_of(&self) -> Option<TypeId> {
+    /// The type that its values are of, whatever their role; `None` if it was defined at run time without
+    /// [one](crate::fragment::FragmentRegistry::define_plain_as). By it an editor finds what it shows values of a type with.
+    /// O(1).
+    ///
+    /// ```
+    /// use core::any::TypeId;
+    /// use megachunk::fragment::FragmentRegistry;
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// assert_eq!(registry.register_shared::<u8>()?.type_id(), Some(TypeId::of::<u8>()));
+    /// assert_eq!(registry.define_plain_as::<f32>("speed")?.type_id(), Some(TypeId::of::<f32>()));
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    #[must_use]
+    pub fn type_id(&self) -> Option<TypeId> {
         self.values_of
     }
 
@@ -438,10 +484,35 @@ impl FragmentInfo {
 
     /// The fields of a value, in the order in which they lie, if it is plain and its type a struct that
     /// [`plain!`](crate::plain) has made so; else none. For inspectors and scripts, which have a value's
-    /// [bytes](crate::fragment::Values::bytes). O(1).
+    /// [bytes](crate::fragment::Values::bytes): [`PlainField`] has an example. O(1).
     #[must_use]
     pub fn fields(&self) -> &'static [PlainField] {
         self.extras.plain.get().map_or(&[], |plain| plain.fields)
+    }
+
+    /// The variants, if it is plain and its type an enum that [`plain!`](crate::plain) has made so; else none. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy)]
+    /// #[repr(u8)]
+    /// enum Mood { Calm, Angry = 7 }
+    /// megachunk::plain!(enum Mood { Calm, Angry });
+    ///
+    /// let mut world = World::new();
+    /// let mood = world.registry().register_plain::<Mood>()?;
+    /// let (id, variants) = (mood.id(), mood.variants());
+    /// assert_eq!(variants[1].name(), "Angry");
+    /// // What a menu of an editor does.
+    /// let ant = world.create((Mood::Calm,))?;
+    /// world.get_dynamic_mut(ant, id)?.set_bytes(variants[1].bytes())?;
+    /// assert!(matches!(world.get::<Mood>(ant)?, Mood::Angry));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn variants(&self) -> &'static [PlainVariant] {
+        self.extras.plain.get().map_or(&[], |plain| plain.variants)
     }
 
     /// Whether it can be switched off and on for each entity.

@@ -54,11 +54,11 @@ pub use info::{CloneValue, DebugValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{
     ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,
 };
-pub use plain::{IsValue, MapEntities, Plain, PlainField};
+pub use plain::{IsValue, MapEntities, Plain, PlainField, PlainVariant};
 #[doc(hidden)]
 pub use plain::{
     enum_shape, fields_name_entities, fields_take_any_bytes, is_field, is_one_of, map_field,
-    plain_field, struct_shape,
+    plain_field, plain_variants, struct_shape,
 };
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]

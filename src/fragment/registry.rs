@@ -309,7 +309,7 @@ impl FragmentRegistry {
     /// The fragment of a draft that a type stands for: the one that is registered, or a new one.
     #[cold]
     fn add(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
-        let role = draft.role.expect("a type stands for the draft");
+        let role = draft.role().expect("a type stands for the draft");
         if let Some(info) = self.by_role(role) {
             return Ok(info);
         }
@@ -325,7 +325,7 @@ impl FragmentRegistry {
     /// registered with another name, nor the name be another fragment's.
     #[cold]
     fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
-        let (role, name) = (draft.role, draft.name.clone());
+        let (role, name) = (draft.role(), draft.name.clone());
         refuse_empty(&name)?;
         let key = Key::Role(role.expect("a type stands for the draft"));
         let taken = || FragmentError::NameTaken {

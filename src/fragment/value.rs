@@ -57,7 +57,7 @@ impl Value {
             registry: info.registry(),
             layout,
             drop: info.drop_values(),
-            clone: info.clone_value(),
+            clone: info.value_clone(),
             memory,
         }
     }
@@ -278,6 +278,35 @@ impl Value {
         Ok(unsafe { ValuesMut::new(info, self.as_ptr(), 1) })
     }
 
+    /// Another value like it, if values of its fragment can be cloned, as was known when it was made: of a fragment that is
+    /// [registered as such](FragmentRegistry::register_clone), of plain data in whatever role, or
+    /// [defined](FragmentRegistry::define) with a function that does it. `None` if not: [`cloneable`](Self::cloneable) makes
+    /// values that can. O(what the type's `clone` does).
+    ///
+    /// What a redo needs, say: the bundle of values goes into the world, and a clone of each stays in the list of what was
+    /// done.
+    ///
+    /// ```
+    /// use megachunk::fragment::{FragmentRegistry, Value};
+    ///
+    /// struct Secret;
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let name = Value::cloneable(&registry, String::from("ant"))?;
+    /// let twin = name.try_clone().expect("a `String` can be cloned, and that was said");
+    /// drop(name);
+    /// assert_eq!(twin.lend(&registry)?.value::<String>()?, "ant");
+    /// assert!(Value::new(&registry, Secret)?.try_clone().is_none());
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the type's `clone` does; the value is as before.
+    #[must_use]
+    pub fn try_clone(&self) -> Option<Self> {
+        self.is_cloneable().then(|| self.duplicate())
+    }
+
     /// What its registry knows of its fragment.
     fn info<'a>(&self, registry: &'a FragmentRegistry) -> Result<&'a FragmentInfo, FragmentError> {
         let info = registry.get(self.id).filter(|info| self.is_of(info));
@@ -355,7 +384,7 @@ impl Value {
             registry: info.registry(),
             layout,
             drop: None,
-            clone: info.clone_value(),
+            clone: info.value_clone(),
             memory: allocate(layout),
         };
         match new.clone {

@@ -8,11 +8,10 @@ use core::any::{TypeId, type_name};
 use core::fmt;
 use core::marker::PhantomData;
 
+use smallvec::SmallVec;
+
 use crate::entity::EntityMap;
-use crate::fragment::{
-    ConstShared, Fragment, FragmentError, FragmentInfo, FragmentKind, PerChunk, Plain, Printed,
-    Shared,
-};
+use crate::fragment::{Fragment, FragmentError, FragmentInfo, Plain, Printed, Value};
 
 /// One or more values of a fragment, one behind the other, to read.
 ///
@@ -118,6 +117,33 @@ impl<'w> Values<'w> {
         let bytes = self.len * self.info.layout().size();
         // SAFETY: plain values are nothing but their bytes, without padding.
         Ok(unsafe { core::slice::from_raw_parts(self.first, bytes) })
+    }
+
+    /// A clone of the first value, which lives on its own, if values of the fragment can be cloned: what an editor keeps of a
+    /// value before it changes that, to [put it back](crate::world::World::add_dynamic), and what it puts into its clipboard.
+    /// `None` if not: see [`Value::try_clone`]. O(what the type's `clone` does).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let id = world.registry().register_clone::<String>()?.id();
+    /// let ant = world.create((String::from("ant"),))?;
+    /// let before = world.get_dynamic(ant, id)?.to_value().expect("a `String` can be cloned");
+    /// world.get_mut::<String>(ant)?.push_str("eater");
+    /// // Undone. (Who has the fragment gets the value in place of its own.)
+    /// world.add_dynamic(ant, before.into())?;
+    /// assert_eq!(world.get::<String>(ant)?, "ant");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the type's `clone` does.
+    #[must_use]
+    pub fn to_value(self) -> Option<Value> {
+        self.info.value_clone()?;
+        // SAFETY: a value of the fragment, which can be cloned, and is lent for `'w`.
+        Some(unsafe { Value::clone_of(self.info, self.first) })
     }
 
     /// Where the first value lies. To read there is for those who know what was defined.
@@ -226,6 +252,71 @@ impl<'w> ValuesMut<'w> {
         Ok(unsafe { core::slice::from_raw_parts_mut(self.first, bytes) })
     }
 
+    /// Gives the values of a plain fragment these bytes, as many as all of them have, if each is a value: what
+    /// [`Value::from_bytes`] asks. Of a type of which not all bytes are a value, [`bytes`](Self::bytes) lends none to be
+    /// changed; these are looked at first. All are written, or none. O(bytes).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let id = world.registry().register_plain_as::<bool>("awake")?.id();
+    /// let ant = world.create((true,))?;
+    /// world.get_dynamic_mut(ant, id)?.set_bytes(&[0])?;
+    /// assert_eq!(world.get::<bool>(ant)?, &false);
+    /// let refused = world.get_dynamic_mut(ant, id)?.set_bytes(&[2]).unwrap_err();
+    /// assert!(matches!(refused, FragmentError::NotAValue { .. }));
+    /// assert_eq!(world.get::<bool>(ant)?, &false);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::NotPlain`], [`FragmentError::WrongSize`], [`FragmentError::NotAValue`].
+    ///
+    /// # Panics
+    /// If the type's own [`Plain::IS_VALUE`] does; nothing is written then.
+    pub fn set_bytes(self, bytes: &[u8]) -> Result<(), FragmentError> {
+        check_bytes(self.info)?;
+        let layout = self.info.layout();
+        if bytes.len() != self.len * layout.size() {
+            return Err(FragmentError::WrongSize {
+                name: self.info.name().into(),
+                size: self.len * layout.size(),
+                align: layout.align(),
+                given: bytes.len(),
+            });
+        }
+        let Some(is_value) = self.info.which_are_values() else {
+            self.write(bytes);
+            return Ok(());
+        };
+        // Of a copy, as in `Value::from_bytes`.
+        let copy: SmallVec<[u8; 64]> = bytes.into();
+        let all_are = match layout.size() {
+            0 => is_value(&copy),
+            size => copy.chunks_exact(size).all(is_value),
+        };
+        if !all_are {
+            return Err(FragmentError::NotAValue {
+                name: self.info.name().into(),
+                of: self.info.plain_type_name().unwrap_or_default(),
+            });
+        }
+        self.write(&copy);
+        Ok(())
+    }
+
+    /// Writes values of a plain fragment: all of them.
+    fn write(self, bytes: &[u8]) {
+        debug_assert_eq!(bytes.len(), self.len * self.info.layout().size());
+        // SAFETY: as many bytes as the values have, lent to be written by nobody else; who calls has seen that they are values,
+        // which are not dropped where they are replaced.
+        unsafe {
+            self.first
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+    }
+
     /// Replaces the entities that values of a plain fragment name by what they have become, as [`EntityMap::apply`] does with
     /// one whose type is known; whether they can name any. Once per value: a new handle may be another's old one.
     ///
@@ -285,19 +376,13 @@ fn address(info: &FragmentInfo, first: *mut u8) -> *mut u8 {
 
 /// Whether a fragment's values are of type `T`, in the role that the fragment has, or because it was defined so.
 pub(crate) fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
-    let role = match info.kind() {
-        FragmentKind::Fragment | FragmentKind::Tag => TypeId::of::<T>(),
-        FragmentKind::Chunk => TypeId::of::<PerChunk<T>>(),
-        FragmentKind::Shared => TypeId::of::<Shared<T>>(),
-        FragmentKind::ConstShared => TypeId::of::<ConstShared<T>>(),
-    };
-    // All values of a plain fragment that was defined so are of its type: whatever bytes they come from are looked at.
-    info.role() == Some(role) || info.values_of() == Some(TypeId::of::<T>())
+    // Also all values of a plain fragment that was defined so: whatever bytes they come from are looked at.
+    info.type_id() == Some(TypeId::of::<T>())
 }
 
 /// Whether a plain fragment's values are of type `T`, or of none, so that any type of as many bytes will do.
 pub(crate) fn takes<T: Fragment>(info: &FragmentInfo) -> bool {
-    is_type::<T>(info) || (info.role().is_none() && info.values_of().is_none())
+    is_type::<T>(info) || info.type_id().is_none()
 }
 
 fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
@@ -313,7 +398,7 @@ fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
 
 /// Whether a fragment is plain data of no type that may be meant as a `T`: whether that is plain is not known here.
 fn is_meant_as<T: Fragment>(info: &FragmentInfo) -> bool {
-    let is_of_a_type = info.role().is_some() || info.values_of().is_some();
+    let is_of_a_type = info.type_id().is_some();
     let (layout, asked) = (info.layout(), Layout::new::<T>());
     let fits = layout.size() == asked.size() && layout.align() >= asked.align();
     info.is_plain() && !is_of_a_type && fits && !core::mem::needs_drop::<T>()

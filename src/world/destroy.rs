@@ -89,7 +89,8 @@ fn next_hole(row: Row, in_order: bool) -> usize {
 }
 
 impl World {
-    /// Destroys an entity and drops its fragments. O(fragments). A reserved entity is released.
+    /// Destroys an entity and drops its fragments. O(fragments). A reserved entity is released. (One that is to come back by
+    /// "undo" is not destroyed, but [moved](Self::move_to) to a world of its own.)
     ///
     /// # Errors
     /// [`WorldError::Entity`] if it does not live, [`WorldError::Elsewhere`], [`WorldError::Pending`].

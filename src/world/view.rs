@@ -477,6 +477,27 @@ impl EntityViewMut<'_> {
         self.world.take(self.entity)
     }
 
+    /// Takes fragments away, by their numbers, and gives their values: see [`World::take_dynamic`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8, 2_u16))?;
+    /// let ids: Vec<_> = world.composition(ant)?.iter().collect();
+    /// assert_eq!(world.entity_mut(ant)?.take_dynamic(&ids)?.len(), 2);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn take_dynamic(&mut self, fragments: &[FragmentId]) -> Result<DynamicBundle, WorldError> {
+        self.world.take_dynamic(self.entity, fragments)
+    }
+
     /// Swaps fragments: see [`World::swap`].
     ///
     /// # Errors

@@ -43,6 +43,27 @@ impl World {
     /// # Ok::<(), WorldError>(())
     /// ```
     ///
+    /// A destruction that can be undone is a move: to a world that no schedule runs, and back, as it was, with its handle,
+    /// all its values, what of it is switched off, and its name. Handles that others have of it are refused meanwhile
+    /// ([`WorldError::Elsewhere`]), and lead to it again afterwards. Observers hear that it goes and comes, as they do of who
+    /// is destroyed and created.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = Arc::new(Universe::new());
+    /// let (mut world, mut bin) = (World::of(&universe)?, World::of(&universe)?);
+    /// let ant = world.create((7_u32,))?;
+    /// world.set_name(ant, "worker")?;
+    /// world.move_to(&mut bin, ant)?;
+    /// assert!(!world.exists(ant));
+    /// // Undone. (Who is still in the bin when the list of what was done is cut off ends with `bin.destroy`.)
+    /// bin.move_to(&mut world, ant)?;
+    /// assert_eq!((world.get::<u32>(ant)?, world.name(ant)?), (&7, Some("worker")));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
     /// # Errors
     /// The handle is refused; [`WorldError::OtherUniverse`]; no memory is left.
     ///

@@ -3,9 +3,11 @@
 //! `plain!` makes a table of them in the user's crate, a constant: what is asked of it with a fixed table is compiled for
 //! that, as if each field had been written out.
 
+use core::any::{TypeId, type_name};
+
 use crate::entity::EntityMap;
 use crate::fragment::plain::shape;
-use crate::fragment::{IsValue, MapEntities, Plain};
+use crate::fragment::{IsValue, MapEntities, Plain, PlainVariant};
 
 /// A field of a type that is plain by [`plain!`](crate::plain): for inspectors and scripts, which have a value's bytes.
 ///
@@ -23,6 +25,69 @@ use crate::fragment::{IsValue, MapEntities, Plain};
 /// assert_eq!(fields, [("x", 0, 4), ("y", 4, 4)]);
 /// # Ok::<(), FragmentError>(())
 /// ```
+///
+/// With the types of fields, and the fields of these, an inspector shows an entity of which it knows nothing:
+///
+/// ```
+/// use core::any::TypeId;
+/// use megachunk::fragment::{PlainField, PlainVariant};
+/// use megachunk::prelude::*;
+///
+/// /// A value, with what is known of its type.
+/// fn value(of: Option<TypeId>, variants: &[PlainVariant], bytes: &[u8]) -> String {
+///     if let Some(variant) = variants.iter().find(|variant| variant.bytes() == bytes) {
+///         return format!(" = {}", variant.name());
+///     }
+///     match bytes.try_into() {
+///         Ok(bytes) if of == Some(TypeId::of::<f32>()) => format!(" = {}", f32::from_ne_bytes(bytes)),
+///         _ => format!(" = {bytes:x?}"),
+///     }
+/// }
+///
+/// /// The fields of a value, each in a line, and below it its own.
+/// fn show(page: &mut String, depth: usize, fields: &[PlainField], bytes: &[u8]) {
+///     for field in fields {
+///         let bytes = &bytes[field.offset()..][..field.size()];
+///         let shown = match field.fields() {
+///             [] => value(Some(field.type_id()), field.variants(), bytes),
+///             _ => String::new(),
+///         };
+///         *page += &format!("{:1$}{2}: {3}{shown}\n", "", 2 * depth, field.name(), field.type_name());
+///         show(page, depth + 1, field.fields(), bytes);
+///     }
+/// }
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Point { x: f32, y: f32 }
+/// megachunk::plain!(Point { x, y });
+/// #[derive(Clone, Copy)]
+/// #[repr(u32)]
+/// enum Gait { Walk, Run }
+/// megachunk::plain!(enum Gait { Walk, Run });
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Going { to: Point, gait: Gait }
+/// megachunk::plain!(Going { to, gait });
+///
+/// let mut world = World::new();
+/// world.registry().register_plain_as::<Going>("going")?;
+/// let ant = world.create((Going { to: Point { x: 0.5, y: 2.0 }, gait: Gait::Run }, String::from("ant")))?;
+/// let mut page = String::new();
+/// for info in world.fragments(ant)? {
+///     page += &format!("{}\n", info.name());
+///     // A `String` is not plain: what is known of it is its name, and how it is shown, if that was said.
+///     if let Ok(bytes) = world.get_dynamic(ant, info.id())?.bytes() {
+///         show(&mut page, 1, info.fields(), bytes);
+///     }
+/// }
+/// let lines: Vec<_> = page.lines().collect();
+/// assert_eq!(lines[0], "going");
+/// assert!(lines[1].starts_with("  to: ") && lines[1].ends_with("Point"), "{page}");
+/// assert_eq!(lines[2..4], ["    x: f32 = 0.5", "    y: f32 = 2"]);
+/// assert!(lines[4].ends_with("Gait = Run"), "{page}");
+/// # Ok::<(), WorldError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct PlainField {
     name: &'static str,
@@ -32,6 +97,10 @@ pub struct PlainField {
     map_entities: Option<MapEntities>,
     /// Of the field with its name.
     shape: u64,
+    type_name: fn() -> &'static str,
+    type_id: fn() -> TypeId,
+    fields: &'static [Self],
+    variants: &'static [PlainVariant],
 }
 
 impl PlainField {
@@ -51,6 +120,31 @@ impl PlainField {
     #[must_use]
     pub const fn size(&self) -> usize {
         self.size
+    }
+
+    /// What its type is called: with its path, as [`type_name`] says it, which another compiler may write in another way.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        (self.type_name)()
+    }
+
+    /// Its type.
+    #[must_use]
+    pub fn type_id(&self) -> TypeId {
+        (self.type_id)()
+    }
+
+    /// The fields of its type, if that is a struct that [`plain!`](crate::plain) has made plain, in the order in which they
+    /// lie, and as far from where the field begins as they say; else none, as of a number, an enum and an array.
+    #[must_use]
+    pub const fn fields(&self) -> &'static [Self] {
+        self.fields
+    }
+
+    /// The variants of its type, if that is an enum that [`plain!`](crate::plain) has made plain; else none.
+    #[must_use]
+    pub const fn variants(&self) -> &'static [PlainVariant] {
+        self.variants
     }
 
     pub(super) const fn shape(&self) -> u64 {
@@ -74,11 +168,15 @@ pub const fn plain_field<S, T: Plain>(
         is_value: T::IS_VALUE,
         map_entities: T::MAP_ENTITIES,
         shape: shape::of_field::<T>(name),
+        type_name: type_name::<T>,
+        type_id: TypeId::of::<T>,
+        fields: T::FIELDS,
+        variants: T::VARIANTS,
     }
 }
 
 /// A name as it is spoken; the shape has it as it is written, as files have had it always.
-const fn without_r(name: &'static str) -> &'static str {
+pub(super) const fn without_r(name: &'static str) -> &'static str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,
         _ => name,

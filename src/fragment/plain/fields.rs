@@ -159,6 +159,10 @@ macro_rules! plain {
                     &[$($crate::fragment::__core::stringify!($variant)),+],
                     __VALUES,
                 );
+                const VARIANTS: &'static [$crate::fragment::PlainVariant] = &$crate::fragment::plain_variants(
+                    &[$($crate::fragment::__core::stringify!($variant)),+],
+                    __VALUES,
+                );
             }
         };
     };

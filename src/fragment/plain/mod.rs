@@ -5,6 +5,7 @@ mod field;
 mod fields;
 mod known;
 mod shape;
+mod variant;
 
 use crate::entity::EntityMap;
 use crate::fragment::Fragment;
@@ -18,6 +19,9 @@ pub use fields::is_one_of;
 pub(crate) use shape::are_others;
 #[doc(hidden)]
 pub use shape::{enum_shape, struct_shape};
+pub use variant::PlainVariant;
+#[doc(hidden)]
+pub use variant::plain_variants;
 
 /// Says of some bytes whether they are a value: as many as a value has, at any alignment.
 pub type IsValue = fn(bytes: &[u8]) -> bool;
@@ -150,4 +154,21 @@ pub unsafe trait Plain: Fragment + Copy {
     /// Its fields, in the order in which they lie, if it is a struct that [`plain!`](crate::plain) has made plain; else
     /// none. Of a fragment: [`FragmentInfo::fields`](crate::fragment::FragmentInfo::fields).
     const FIELDS: &'static [PlainField] = &[];
+
+    /// Its variants, in the order in which they were named, if it is an enum that [`plain!`](crate::plain) has made plain;
+    /// else none. Of a fragment: [`FragmentInfo::variants`](crate::fragment::FragmentInfo::variants).
+    ///
+    /// ```
+    /// use megachunk::fragment::Plain;
+    ///
+    /// #[derive(Clone, Copy)]
+    /// #[repr(u8)]
+    /// enum Mood { Calm, Angry = 7 }
+    /// megachunk::plain!(enum Mood { Calm, Angry });
+    ///
+    /// let all: Vec<_> = Mood::VARIANTS.iter().map(|variant| (variant.name(), variant.bytes())).collect();
+    /// assert_eq!(all, [("Calm", &[0][..]), ("Angry", &[7])]);
+    /// assert!(u8::VARIANTS.is_empty());
+    /// ```
+    const VARIANTS: &'static [PlainVariant] = &[];
 }

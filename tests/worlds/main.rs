@@ -45,6 +45,7 @@ mod rows;
 mod shapes;
 mod shown;
 mod slices;
+mod slices_saved;
 mod snapshot_files;
 mod snapshots;
 mod snapshots_refused;

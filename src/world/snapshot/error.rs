@@ -211,6 +211,12 @@ pub enum SnapshotError {
     /// A world is to be saved twice.
     #[error("a world is to be saved twice to one file")]
     WorldTwice,
+    /// An entity was named twice of those that are to be [saved alone](crate::world::World::slice_to_snapshot).
+    #[error("entity {entity} is to be saved twice to one file")]
+    EntityTwice {
+        /// The entity.
+        entity: Entity,
+    },
     /// One world is asked for, and the snapshot has another number of them.
     #[error(
         "the snapshot has {found} worlds, and one is asked for: `load_worlds`, or `load_worlds_remapped`, has all of them"

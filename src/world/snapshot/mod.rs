@@ -28,6 +28,7 @@ mod read;
 mod remap;
 mod save;
 mod saved_worlds;
+mod slice;
 mod snapshot_state;
 mod state;
 mod state_hashes;

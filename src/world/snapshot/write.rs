@@ -104,7 +104,8 @@ impl<'w> Snapshot<'w> {
         let mut directory = Vec::new();
         let mut at = Header::BYTES as u64 + 4 * u64::from(slots);
         directory.extend(self.write_versions(out, slots)?.to_le_bytes());
-        self.list_fragments(&mut directory);
+        let is_needed = |id| self.needed.contains(id);
+        list_fragments(&mut directory, &self.fragments, is_needed, &self.enableable);
         number(&mut directory, self.worlds.len());
         for part in &self.worlds {
             self.write_world(part, out, &mut directory, &mut at)?;
@@ -120,21 +121,6 @@ impl<'w> Snapshot<'w> {
         out.seek(SeekFrom::Start(0))?;
         out.write_all(&header.to_bytes())?;
         out.flush()
-    }
-
-    /// The fragments.
-    fn list_fragments(&self, directory: &mut Vec<u8>) {
-        number(directory, self.fragments.len());
-        for info in &self.fragments {
-            directory.push(kind_byte(info.kind()));
-            directory.push(self.needed.contains(info.id()).into());
-            directory.push(self.enableable.contains(info.id()).into());
-            number(directory, info.layout().align());
-            directory.extend((info.layout().size() as u64).to_le_bytes());
-            directory.extend(info.shape().to_le_bytes());
-            number(directory, info.name().len());
-            directory.extend(info.name().as_bytes());
-        }
     }
 
     /// A world's chunks, from `at` on in the file, and its part of the directory.
@@ -371,8 +357,28 @@ impl<'w> Part<'w> {
     }
 }
 
+/// The fragments of a file, of which some are needed: an entity has them.
+pub(super) fn list_fragments(
+    directory: &mut Vec<u8>,
+    fragments: &[&FragmentInfo],
+    is_needed: impl Fn(FragmentId) -> bool,
+    enableable: &FragmentSet,
+) {
+    number(directory, fragments.len());
+    for info in fragments {
+        directory.push(kind_byte(info.kind()));
+        directory.push(is_needed(info.id()).into());
+        directory.push(enableable.contains(info.id()).into());
+        number(directory, info.layout().align());
+        directory.extend((info.layout().size() as u64).to_le_bytes());
+        directory.extend(info.shape().to_le_bytes());
+        number(directory, info.name().len());
+        directory.extend(info.name().as_bytes());
+    }
+}
+
 /// What chunks of a world begin with, of the chunk fragments among these.
-fn templates_of_world<'w>(
+pub(super) fn templates_of_world<'w>(
     world: &'w World,
     fragments: &[&'w FragmentInfo],
 ) -> impl Iterator<Item = (&'w FragmentInfo, &'w [u8])> {
@@ -403,12 +409,12 @@ fn fragments_of<'w>(
 }
 
 /// Whether two fragments are known by one name and role.
-fn is_ambiguous(pair: &[&FragmentInfo]) -> bool {
+pub(super) fn is_ambiguous(pair: &[&FragmentInfo]) -> bool {
     (pair[0].name(), pair[0].kind()) == (pair[1].name(), pair[1].kind())
 }
 
 /// What new chunks of an archetype begin with, of the chunk fragments among these, in their order.
-fn templates_of<'s, 'w>(
+pub(super) fn templates_of<'s, 'w>(
     data: &'s Archetype,
     infos: &'s [&'w FragmentInfo],
 ) -> impl Iterator<Item = (&'w FragmentInfo, &'s [u8])> {
@@ -472,13 +478,13 @@ fn bits(data: &Archetype, chunk: &Chunk, id: FragmentId) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn number(directory: &mut Vec<u8>, number: usize) {
+pub(super) fn number(directory: &mut Vec<u8>, number: usize) {
     directory.extend((number as u32).to_le_bytes());
 }
 
 /// # Safety
 /// `count` bytes at `first`, all of them written, which nobody changes for `'a`.
-unsafe fn bytes_of<'a>(first: *const u8, count: usize) -> &'a [u8] {
+pub(super) unsafe fn bytes_of<'a>(first: *const u8, count: usize) -> &'a [u8] {
     if count == 0 {
         return &[];
     }

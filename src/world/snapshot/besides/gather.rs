@@ -1,7 +1,7 @@
 //! `Besides`: what of a world is written besides its entities.
 
 use core::any::Any;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::entity::Entity;
 use crate::fragment::StateForm;
@@ -95,6 +95,22 @@ impl<'w> Besides<'w> {
             time: told.time,
             signals,
         })
+    }
+
+    /// Of some entities alone: what they are called.
+    pub(in crate::world::snapshot) fn of_named(world: &'w World, entities: &[Entity]) -> Self {
+        let mut names: BTreeMap<&str, Vec<Entity>> = BTreeMap::new();
+        for entity in world.names.in_order(entities.iter().copied()) {
+            if let Some(name) = world.names.of(entity) {
+                names.entry(name).or_default().push(entity);
+            }
+        }
+        Self {
+            resources: Vec::new(),
+            names: names.into_iter().collect(),
+            time: 0,
+            signals: Vec::new(),
+        }
     }
 
     /// Its part of the directory.

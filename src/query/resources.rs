@@ -32,6 +32,17 @@ impl ResourceId {
         }
     }
 
+    /// A type that is called so.
+    pub(crate) fn new(id: TypeId, name: &'static str) -> Self {
+        Self { id, name }
+    }
+
+    /// The type.
+    #[must_use]
+    pub fn type_id(self) -> TypeId {
+        self.id
+    }
+
     /// The type's name.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::fragment::{StateForm, StateValue};
 use crate::hashers::ByTypes;
 use crate::panics::{end_all, note, resume, resume_alone};
+use crate::query::ResourceId;
 use crate::world::{World, new_identity};
 
 /// Values that a world has once, one of each type: the time, a map, settings.
@@ -144,6 +145,63 @@ impl Resources {
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get(&TypeId::of::<T>())?.get().downcast_ref()
+    }
+
+    /// All that are there, each with its type, in no order: for an inspector. O(resources).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::query::ResourceId;
+    ///
+    /// struct Gravity(f32);
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Gravity(9.8));
+    /// world.resources_mut().insert(Score(7));
+    /// let mut page: Vec<String> = Vec::new();
+    /// for (id, value) in world.resources().iter() {
+    ///     page.push(match value.downcast_ref::<Score>() {
+    ///         Some(score) => format!("{}: {}", id.name(), score.0),
+    ///         None => id.name().into(),
+    ///     });
+    /// }
+    /// page.sort();
+    /// assert!(page[0].ends_with("Gravity") && page[1].ends_with("Score: 7"), "{page:?}");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    pub fn iter(&self) -> impl Iterator<Item = (ResourceId, &(dyn Any + Send + Sync))> {
+        self.values
+            .iter()
+            .map(|(&of, resource)| (ResourceId::new(of, resource.name), resource.get()))
+    }
+
+    /// The value of a type that is known at run time only, if it is there. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::query::ResourceId;
+    ///
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new();
+    /// let id = ResourceId::of::<Score>();
+    /// assert!(world.resources().get_any(id).is_none());
+    /// world.resources_mut().insert(Score(7));
+    /// let score = world.resources_mut().get_any_mut(id).unwrap();
+    /// score.downcast_mut::<Score>().unwrap().0 += 1;
+    /// let score = world.resources().get_any(id).unwrap();
+    /// assert_eq!(score.downcast_ref::<Score>().unwrap().0, 8);
+    /// ```
+    #[must_use]
+    pub fn get_any(&self, id: ResourceId) -> Option<&(dyn Any + Send + Sync)> {
+        self.value(id.type_id())
+    }
+
+    /// The value of a type that is known at run time only, to change, if it is there: see [`get_any`](Self::get_any). O(1).
+    #[must_use]
+    pub fn get_any_mut(&mut self, id: ResourceId) -> Option<&mut (dyn Any + Send + Sync)> {
+        Some(self.values.get_mut(&id.type_id())?.get_mut())
     }
 
     /// The types of all that are there, with their names, in no order.

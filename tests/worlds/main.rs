@@ -40,6 +40,7 @@ mod refilled;
 mod reflected;
 mod refusals;
 mod remapped;
+mod resources_listed;
 mod roles;
 mod rows;
 mod shapes;

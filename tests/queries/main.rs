@@ -11,6 +11,7 @@ mod changes;
 mod dynamic;
 mod explained;
 mod fours;
+mod gathered;
 mod in_common;
 mod init;
 mod lookups;

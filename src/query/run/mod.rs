@@ -1,5 +1,6 @@
 //! `QueryRun`: a query on a world.
 
+mod gather;
 mod parallel;
 mod scope;
 mod visit;

@@ -27,12 +27,13 @@ pub enum ChunkError {
         /// The chunks that were asked for.
         count: usize,
     },
-    /// The system refused memory.
-    #[error("the system refused memory for mega-chunk {megachunk}: {kind}")]
+    /// The system refused memory, or the [budget](crate::chunk::ChunkOptions::at_most) is used up.
+    #[error("{}", refusal(*megachunk, *kind))]
     Refused {
         /// The mega-chunk that was to be committed.
         megachunk: u32,
-        /// What kind of error the system gave.
+        /// What kind of error the system gave; [`QuotaExceeded`](io::ErrorKind::QuotaExceeded): it was not asked, because of the
+        /// budget.
         kind: io::ErrorKind,
     },
     /// The chunks are not in use.
@@ -55,6 +56,16 @@ pub enum ChunkError {
     },
 }
 
+/// Says why there is no memory.
+fn refusal(megachunk: u32, kind: io::ErrorKind) -> String {
+    match kind {
+        io::ErrorKind::QuotaExceeded => {
+            "as many mega-chunks have memory as may: see `ChunkOptions::at_most`".into()
+        }
+        kind => format!("the system refused memory for mega-chunk {megachunk}: {kind}"),
+    }
+}
+
 /// Says that there is no such run.
 fn shortage(len: usize) -> String {
     let all = crate::chunk::CHUNKS;
@@ -65,6 +76,23 @@ fn shortage(len: usize) -> String {
 }
 
 impl ChunkError {
+    /// Whether the [budget](crate::chunk::ChunkOptions::at_most) is used up: the system was not asked.
+    ///
+    /// ```
+    /// use megachunk::chunk::{ChunkError, ChunkOptions};
+    ///
+    /// let allocator = ChunkOptions::new().at_most(0).build()?;
+    /// let refused = allocator.allocate().unwrap_err();
+    /// assert!(refused.is_over_budget());
+    /// assert!(!ChunkError::BadLength { len: 65 }.is_over_budget());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_over_budget(&self) -> bool {
+        let quota = io::ErrorKind::QuotaExceeded;
+        matches!(self, Self::Refused { kind, .. } if *kind == quota)
+    }
+
     /// Whether a shorter run, or one that was given back meanwhile, may be had all the same.
     pub(crate) fn is_shortage(&self) -> bool {
         matches!(self, Self::Exhausted { .. } | Self::Refused { .. })

@@ -6,6 +6,7 @@ mod chunk_ops;
 mod support;
 
 mod bounds;
+mod budget;
 mod caches;
 mod contract;
 mod model;

@@ -154,7 +154,7 @@ impl<M: Memory> MegachunkAllocator<M> {
 
     fn with_options(options: &ChunkOptions, memory: M) -> io::Result<Self> {
         let shared = Shared {
-            core: Core::new(memory, options.retain..=options.most())?,
+            core: Core::new(memory, options.retain..=options.most(), options.budget())?,
             registry: Registry::new(),
             caches: AtomicU32::new(0),
             tickets: Table::new(crate::chunk::CHUNKS, 23 << 12)?,

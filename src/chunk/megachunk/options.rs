@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::chunk::MegachunkAllocator;
 use crate::chunk::memory::{Memory, SystemMemory};
+use crate::chunk::{MEGACHUNKS, MegachunkAllocator};
 
 /// How a [`MegachunkAllocator`] gets and keeps its memory.
 ///
@@ -20,6 +20,7 @@ pub struct ChunkOptions {
     pub(crate) populate: bool,
     pub(crate) retain: usize,
     retain_at_most: usize,
+    at_most: usize,
 }
 
 impl ChunkOptions {
@@ -32,6 +33,7 @@ impl ChunkOptions {
             populate: false,
             retain: 8,
             retain_at_most: 256,
+            at_most: usize::MAX,
         }
     }
 
@@ -79,6 +81,45 @@ impl ChunkOptions {
     pub fn retain_at_most(mut self, megachunks: usize) -> Self {
         self.retain_at_most = megachunks;
         self
+    }
+
+    /// How many mega-chunks (1 MiB each) may have memory at one time, those that are empty and kept among them: the budget of
+    /// an allocator, or of a universe (`Universe::with`) for the chunks of all its worlds. All, 16 GiB, unless
+    /// it is said.
+    ///
+    /// Beyond it a request fails as it does when the system has no memory: it is served where memory is there already, if it
+    /// can be; else it is [`ChunkError::Refused`], of which [`is_over_budget`] is true, and nothing has changed. Worlds give
+    /// that on as `WorldError::Chunk`. It is asked where a mega-chunk gets its memory, so that taking and giving back costs
+    /// what it did; a program that lives at the edge of its budget takes chunks more slowly. Free chunks that [other threads
+    /// keep](MegachunkAllocator#when-it-is-exhausted) count.
+    ///
+    /// Of a universe it is the memory of fragments in columns, and of what lies with them in chunks. Not in it: ids (nine
+    /// bytes for each), the directory of chunks, and whatever fragments, resources, recorded commands and signals have on the
+    /// heap.
+    ///
+    /// ```
+    /// use megachunk::chunk::ChunkOptions;
+    ///
+    /// let allocator = ChunkOptions::new().at_most(2).build()?;
+    /// let all: Vec<_> = (0..2 * 64).map(|_| allocator.allocate()).collect::<Result<_, _>>()?;
+    /// let refused = allocator.allocate().unwrap_err();
+    /// assert!(refused.is_over_budget());
+    /// drop(all);
+    /// assert!(allocator.allocate_run(64).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// [`ChunkError::Refused`]: crate::chunk::ChunkError::Refused
+    /// [`is_over_budget`]: crate::chunk::ChunkError::is_over_budget
+    #[must_use]
+    pub fn at_most(mut self, megachunks: usize) -> Self {
+        self.at_most = megachunks;
+        self
+    }
+
+    /// How many may have memory; `None` if all may.
+    pub(crate) fn budget(&self) -> Option<u64> {
+        (self.at_most < MEGACHUNKS).then_some(self.at_most as u64)
     }
 
     /// How many can be kept. Models do without learning.

@@ -42,6 +42,9 @@ fn there(starts: &[AtomicPtr<u8>]) -> usize {
 
 /// A source of memory for mega-chunks. Open: implement it for types of yours. A method that comes later has a body.
 ///
+/// It is for allocators that stand alone ([`ChunkOptions::build_with`](crate::chunk::ChunkOptions::build_with)): universes
+/// have the system's, and what bounds it is [`ChunkOptions::at_most`](crate::chunk::ChunkOptions::at_most).
+///
 /// # Safety
 /// Between a successful [`commit`](Self::commit) of a mega-chunk and its next
 /// [`decommit`](Self::decommit), [`base`](Self::base) gives, for each of its chunks, the same

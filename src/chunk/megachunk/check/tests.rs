@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::*;
-use crate::chunk::{Chunks, MEGACHUNKS, RawChunks};
+use crate::chunk::{ChunkOptions, Chunks, MEGACHUNKS, RawChunks};
 use crate::sync::geometry::ALL_CHUNKS;
 
 /// The mega-chunk of single chunks.
@@ -89,6 +89,19 @@ fn chunks_without_memory_and_memory_that_is_not_counted_are_named() {
     assert!(
         surplus.contains("1 mega-chunks have memory and are empty, and 0 are counted"),
         "{surplus}"
+    );
+}
+
+#[test]
+fn memory_beyond_the_budget_is_named() {
+    let allocator = ChunkOptions::new().at_most(1).build().unwrap();
+    let _chunk = allocator.allocate().unwrap();
+    allocator.check().unwrap();
+    allocator.shared.core.say_committed(EMPTY, true);
+    let beyond = said(&allocator);
+    assert!(
+        beyond.contains("2 mega-chunks have memory, 1 are counted, and 1 may have some"),
+        "{beyond}"
     );
 }
 

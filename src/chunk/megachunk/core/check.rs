@@ -12,7 +12,7 @@ impl<M: Memory> Core<M> {
     /// something were taken there all the same, what is in use would be more.)
     pub(crate) fn check(&self, found: &mut Found) -> u64 {
         // Ordering: Relaxed everywhere: who says that it is quiet has seen what the others did.
-        let (mut taken, mut empty) = (0, 0);
+        let (mut taken, mut empty, mut committed) = (0, 0, 0);
         // Of which all chunks are free.
         for megachunk in self.untouched().flatten() {
             self.hints.check(megachunk, 0, found);
@@ -23,6 +23,7 @@ impl<M: Memory> Core<M> {
             let count = mask.count_ones();
             taken += u64::from(count);
             empty += u64::from(has_memory && mask == 0);
+            committed += u64::from(has_memory);
             let at = FlawPlace::Megachunk(megachunk);
             found.expect(has_memory || mask == 0, at, || {
                 format!("{count} of its chunks are taken, and it has no memory")
@@ -31,6 +32,7 @@ impl<M: Memory> Core<M> {
         }
         self.hints.check_above(found);
         self.spare.check(empty, found);
+        self.budget.check(committed, found);
         taken
     }
 

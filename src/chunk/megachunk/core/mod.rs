@@ -25,6 +25,7 @@
 //!
 //! papers/mega-chunk.md has the argument; loom-tests/ the models.
 
+mod budget;
 mod check;
 mod discard;
 mod kept;
@@ -48,6 +49,7 @@ use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use crate::sync::local::Registry;
 use crate::sync::{mutant, probe};
 
+use budget::Budget;
 use search::Wanted;
 use spare::Spare;
 
@@ -68,6 +70,7 @@ pub(crate) struct Core<M> {
     touched: Vec<AtomicU32>,
     /// Committed mega-chunks with nothing in use.
     spare: Spare,
+    budget: Budget,
     commits: AtomicU64,
     decommits: AtomicU64,
 }
@@ -96,7 +99,12 @@ pub(crate) struct Totals {
 }
 
 impl<M: Memory> Core<M> {
-    pub(crate) fn new(memory: M, spare: RangeInclusive<usize>) -> io::Result<Self> {
+    /// Keeps so many empty mega-chunks, and asks for memory for so many at most, if that was said.
+    pub(crate) fn new(
+        memory: M,
+        spare: RangeInclusive<usize>,
+        most: Option<u64>,
+    ) -> io::Result<Self> {
         Ok(Self {
             memory,
             masks: Table::new(MEGACHUNKS as usize, 3 << 12)?,
@@ -105,6 +113,7 @@ impl<M: Memory> Core<M> {
             #[cfg(not(loom))]
             touched: (0..MEGACHUNKS / GROUP).map(|_| AtomicU32::new(0)).collect(),
             spare: Spare::new(*spare.start(), *spare.end()),
+            budget: Budget::new(most),
             commits: AtomicU64::new(0),
             decommits: AtomicU64::new(0),
         })
@@ -251,12 +260,16 @@ impl<M: Memory> Core<M> {
             self.spare.taken();
             return Ok(());
         }
+        if !self.budget.claim() {
+            return Err(self.beyond_budget(tally, megachunk));
+        }
         // Ordering: Relaxed, all of them: the first only counts; the mask passes on the others, with the chunks.
         self.commits.fetch_add(1, Ordering::Relaxed);
         #[cfg(not(loom))]
         self.touched[(megachunk / GROUP) as usize].store(1, Ordering::Relaxed);
         // Also if the memory breaks its promise not to unwind.
         let undo = Undo(|| {
+            self.budget.gone(1);
             if mutant::active("failed_commit_clears_own_bit_only") {
                 self.mask(megachunk).fetch_sub(1, Ordering::AcqRel);
             } else {
@@ -275,6 +288,16 @@ impl<M: Memory> Core<M> {
                 megachunk,
                 kind: error.kind(),
             }),
+        }
+    }
+
+    /// Frees all chunks of a mega-chunk that is not to have memory.
+    #[cold]
+    fn beyond_budget(&self, tally: &Tally, megachunk: u32) -> ChunkError {
+        self.reopen(tally, megachunk);
+        ChunkError::Refused {
+            megachunk,
+            kind: io::ErrorKind::QuotaExceeded,
         }
     }
 

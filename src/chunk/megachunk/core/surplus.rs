@@ -126,6 +126,7 @@ impl<M: Memory> Core<M> {
                         .store(0, Ordering::Relaxed);
                 }
                 self.spare.gone(end - start);
+                self.budget.gone(end - start);
                 given += end - start;
             }
             start = end;

@@ -21,10 +21,10 @@
 //! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
 //! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_rule`], [`World::set_chunk_template`] |
 //! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`], [`ProcessorBuilder::pieces`], [`World::state_hashes`], [`World::differences`], [`Schedule::run_watched`] |
-//! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`World::save`], [`World::load`], [`LoadOptions`], [`World::load_remapped`], [`SnapshotSummary`](crate::world::SnapshotSummary), [`World::unsaved`], [`World::unnamed`] |
-//! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_commands_for`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
-//! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`] |
-//! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`Schedule::solve`], [`Execution`] |
+//! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`World::save`], [`World::load`], [`LoadOptions`], [`World::load_remapped`], [`World::slice_to_snapshot`], [`SnapshotSummary`](crate::world::SnapshotSummary), [`World::unsaved`], [`World::unnamed`] |
+//! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_commands_for`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`], [`QueryRun::par_gather_into`] |
+//! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`], [hot reload](#hot-reload): [`Schedule::stop`], [`World::take`], [`World::to_snapshot`], [`World::from_snapshot`] |
+//! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`ChunkOptions::at_most`](crate::chunk::ChunkOptions::at_most), [`Schedule::solve`], [`Execution`] |
 //! | [15. When something is wrong](#15-when-something-is-wrong) | [`World::describe`], [`World::entity`], [`EntityView::change_version`](crate::world::EntityView::change_version), [`Schedule::ran_at`], [`FragmentRegistry::register_debug`], [`Schedule::explain_match`], [`World::check`], [`World::stats`] |
 
 use crate::fragment::FragmentRegistry;

@@ -161,7 +161,7 @@ pub(crate) fn small_worlds(count: u32) -> [World; 2] {
 }
 
 /// Creates `count` entities with something of everything, some of which die again; all their handles.
-fn fill(world: &mut World, count: u32) -> Vec<Entity> {
+pub(crate) fn fill(world: &mut World, count: u32) -> Vec<Entity> {
     let health = world.registry().find("health").unwrap().id();
     let armed = world.registry().find("armed").unwrap().id();
     let mut all = Vec::new();

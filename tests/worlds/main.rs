@@ -17,6 +17,7 @@ mod chunk_fragments;
 mod chunk_rules;
 mod clones;
 mod compacted;
+mod continuation;
 mod converted;
 mod converted_bounds;
 mod converted_choice;

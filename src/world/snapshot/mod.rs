@@ -1,6 +1,7 @@
 //! Snapshots: the state of a world as one number, or as one file.
 //!
-//! [`World::state_hash`](crate::world::World::state_hash) says whether two worlds are in the same state;
+//! [`World::state_hash`](crate::world::World::state_hash) says whether two worlds are in the same state,
+//! [`World::continuation_hash`](crate::world::World::continuation_hash) whether they go on alike;
 //! [`World::save`](crate::world::World::save) and [`World::load`](crate::world::World::load) carry it
 //! from one run of a program to the next; [`World::load_remapped`](crate::world::World::load_remapped) brings
 //! it to where others live, with new ids; [`SnapshotSummary`] says what a file holds before. Where two states differ say
@@ -11,6 +12,7 @@ mod besides;
 mod checksum;
 mod chunk_form;
 mod content;
+mod continuation;
 mod conversion;
 mod converted;
 mod demand;

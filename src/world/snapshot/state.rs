@@ -33,6 +33,10 @@ impl World {
     /// [`state_hashes`](Self::state_hashes), a number for each fragment and resource, and by
     /// [`differences`](Self::differences), where both are at hand.
     ///
+    /// So worlds with one hash may part later, without a mistake: a world that has created and destroyed an entity gives
+    /// the next one another handle than one that has not. Whether two go on alike says
+    /// [`continuation_hash`](Self::continuation_hash).
+    ///
     /// O(bytes of all values), chunks on all threads of the current rayon pool that have time.
     ///
     /// ```

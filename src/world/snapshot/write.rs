@@ -100,6 +100,14 @@ impl<'w> Snapshot<'w> {
 
     pub(super) fn write(&self, out: &mut (impl Write + Seek)) -> io::Result<()> {
         out.write_all(&[0; Header::BYTES])?;
+        let header = self.write_body(out)?;
+        out.seek(SeekFrom::Start(0))?;
+        out.write_all(&header.to_bytes())?;
+        out.flush()
+    }
+
+    /// Writes all that comes behind the header, which says what that is.
+    pub(super) fn write_body(&self, out: &mut impl Write) -> io::Result<Header> {
         let slots = if self.skip_dead { 0 } else { self.slots() };
         let mut directory = Vec::new();
         let mut at = Header::BYTES as u64 + 4 * u64::from(slots);
@@ -111,16 +119,13 @@ impl<'w> Snapshot<'w> {
             self.write_world(part, out, &mut directory, &mut at)?;
         }
         out.write_all(&directory)?;
-        let header = Header {
+        Ok(Header {
             format: FORMAT,
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
             slots: (!self.skip_dead).then_some(slots.into()),
-        };
-        out.seek(SeekFrom::Start(0))?;
-        out.write_all(&header.to_bytes())?;
-        out.flush()
+        })
     }
 
     /// A world's chunks, from `at` on in the file, and its part of the directory.

@@ -225,8 +225,9 @@ fn what_cannot_be_saved_or_heard_is_left_out() {
     let unsaved = world.unsaved(&SnapshotOptions::new());
     assert_eq!(
         unsaved.to_string(),
-        "not saved: the resource char, delayed signals: 3"
+        "not saved: the resource char, delayed signals: 2, delayed signals for the dead: 1"
     );
+    assert_eq!((unsaved.delayed_signals, unsaved.dead_signals), (2, 1));
     let options = SnapshotOptions::new()
         .skip_signals()
         .skip_resource::<char>();
@@ -508,4 +509,46 @@ fn a_world_that_waits_for_nothing_has_its_time() {
     assert_eq!(loaded.time(), world.time());
     loaded.advance_time(seconds(1));
     assert_eq!(loaded.time(), world.time() + seconds(1));
+}
+
+#[test]
+fn signals_for_those_who_have_died_are_counted_apart_and_nothing_is_missing_without_them() {
+    let (mut world, all) = world(3);
+    let [ant, bee, cow] = all[..] else {
+        unreachable!()
+    };
+    let ring = world.signal::<u32>("ring").unwrap();
+    for entity in [ant, bee, cow] {
+        world.signals().send_after(ring, entity, 1, seconds(1));
+    }
+    world.collect_signals();
+    world.destroy(ant).unwrap();
+    let unsaved = |world: &World| world.unsaved(&SnapshotOptions::new());
+    assert_eq!(unsaved(&world).dead_signals, 1);
+    assert!(unsaved(&world).is_empty());
+    assert_eq!(
+        unsaved(&world).to_string(),
+        "not saved: delayed signals for the dead: 1"
+    );
+    let skipping = SnapshotOptions::new().skip_signals();
+    assert_eq!(world.unsaved(&skipping).dead_signals, 0);
+    // Who lives elsewhere can be gone after.
+    let mut other = World::of(world.universe()).unwrap();
+    world.move_to(&mut other, bee).unwrap();
+    let counts = |world: &World| (unsaved(world).delayed_signals, unsaved(world).dead_signals);
+    assert_eq!(counts(&world), (1, 1));
+    assert!(!unsaved(&world).is_empty());
+    other.move_to(&mut world, bee).unwrap();
+    assert_eq!(counts(&world), (0, 1));
+    // The world that goes on counts it when its time comes, the loaded one does not.
+    let mut loaded = load(&save(&mut world));
+    assert_eq!(counts(&loaded), (0, 0));
+    let delivered = [&mut world, &mut loaded].map(|world| {
+        let ring = world.signal::<u32>("ring").unwrap();
+        let mut reader: SignalReader = reader(world, ring);
+        world.advance_time(seconds(1));
+        let delivery = reader.deliver(world, |_, _| ());
+        (delivery.entities, delivery.signals, delivery.dead)
+    });
+    assert_eq!(delivered, [(2, 2, 1), (2, 2, 0)]);
 }

@@ -292,6 +292,9 @@ impl World {
     /// one round it applies what was there when it began, and what its closures record comes with
     /// the next flush. (A flush that a closure makes has rounds of its own;
     /// [how deep](crate::command::Commands::defer) they may lie in each other does not depend on this.)
+    ///
+    /// It decides what a frame comes to, and is not [saved](World::save): say it again of a world that is loaded, if it
+    /// is to go on as the saved one.
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);
     }

@@ -42,6 +42,12 @@ impl World {
     /// worlds with one past. It does not
     /// * where something is not saved that goes on to count: ids that were reserved or recorded, commands that wait; if
     ///   fragments are [skipped](SnapshotOptions); filters that ask what has changed see everything as new;
+    /// * in what was said of the world: how many [rounds](Self::set_flush_rounds) a flush has, which decides when
+    ///   commands that others bring about are applied, and [rules](Self::set_chunk_rule) of what chunks begin with. Say it
+    ///   again (what holds for the thread and memory, as [`set_flush_threads_from`](Self::set_flush_threads_from), changes
+    ///   no result);
+    /// * in what is counted of delayed signals for entities that have died meanwhile: they come to nobody, and are not saved,
+    ///   but where the world goes on [`Delivery::dead`](crate::signal::Delivery::dead) counts them when their time comes;
     /// * where a composition that nobody has any more cannot be saved, because of a fragment that
     ///   is not plain, or that is not registered where it is loaded: it comes back as a new one,
     ///   behind all others;
@@ -109,7 +115,7 @@ impl World {
     /// The same world gives the same bytes each time, as long as nobody changes it and no other thread uses the universe
     /// meanwhile, if what [writes values](crate::fragment::FragmentRegistry::register_state_with) of yours gives the same
     /// for the same value. (Worlds with the same [hash](Self::state_hash) may give others: these say where entities lie,
-    /// too.)
+    /// too. [`continuation_hash`](Self::continuation_hash) is a hash of them.)
     ///
     /// # Errors
     /// As for [`save`](Self::save).

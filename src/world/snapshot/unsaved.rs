@@ -15,8 +15,13 @@ pub struct Unsaved {
     /// Types of resources that are not registered as [part of the
     /// state](crate::fragment::FragmentRegistry::register_state), in the order of their names.
     pub resources: Vec<&'static str>,
-    /// Delayed signals that were not collected, are for nobody in the world, or carry what is not part of the state.
+    /// Delayed signals that were not collected, are for somebody who is not built or in another world, or carry what is not
+    /// part of the state.
     pub delayed_signals: usize,
+    /// Delayed signals that were collected, for entities that have died since: nobody would ever get them, and
+    /// [`is_empty`](Self::is_empty) does not ask for them. A world that goes on counts them when their time comes
+    /// ([`Delivery::dead`](crate::signal::Delivery::dead)), one that is loaded does not.
+    pub dead_signals: usize,
     /// Other signals, that wait to be read, or for their entities to be built.
     pub signals: usize,
     /// Entities that recorders have created.
@@ -26,10 +31,18 @@ pub struct Unsaved {
 }
 
 impl Unsaved {
-    /// Whether nothing would be left out.
+    /// Whether nothing would be left out, but for signals for [the dead](Self::dead_signals).
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self {
+            resources,
+            delayed_signals,
+            dead_signals: _,
+            signals,
+            entities,
+            commands,
+        } = self;
+        resources.is_empty() && [delayed_signals, signals, entities, commands] == [&0; 4]
     }
 }
 
@@ -41,6 +54,7 @@ impl fmt::Display for Unsaved {
         }
         for (count, what) in [
             (self.delayed_signals, "delayed signals"),
+            (self.dead_signals, "delayed signals for the dead"),
             (self.signals, "signals"),
             (self.entities, "recorded entities"),
             (self.commands, "commands"),
@@ -92,16 +106,23 @@ impl World {
         let mut resources: Vec<&'static str> = left_out.map(|(_, name)| name).collect();
         resources.sort_unstable();
         let pending = self.pending();
-        let saved = told
-            .signals
-            .iter()
-            .filter(|told| self.is_built(told.waiting.entity) && is_state(told.signal.carries));
+        let (mut saved, mut dead_signals) = (0, 0);
+        for told in &told.signals {
+            if !self.universe().exists(told.waiting.entity) {
+                dead_signals += 1;
+            } else if self.is_built(told.waiting.entity) && is_state(told.signal.carries) {
+                saved += 1;
+            }
+        }
+        let delayed_signals = pending.delayed_signals.saturating_sub(saved + dead_signals);
+        let (delayed_signals, dead_signals) = match options.skips_signals() {
+            true => (0, 0),
+            false => (delayed_signals, dead_signals),
+        };
         Unsaved {
             resources,
-            delayed_signals: match options.skips_signals() {
-                true => 0,
-                false => pending.delayed_signals.saturating_sub(saved.count()),
-            },
+            delayed_signals,
+            dead_signals,
             signals: pending.signals,
             entities: pending.entities,
             commands: pending.commands,

@@ -374,7 +374,8 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Called before it runs for the first time, and for the first time since it was stopped.
+    /// Called before it runs for the first time, and for the first time since it was stopped: in another world, too, but not
+    /// in one that its simulation is [rolled back](super::Simulation::roll_back_to) to.
     pub fn on_start(mut self, start: impl FnMut(&mut World) + Send + 'static) -> Self {
         self.on_start = Some(Lone::new(Box::new(start)));
         self

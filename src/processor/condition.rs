@@ -168,6 +168,18 @@ impl Runner for Conditional {
         self.runner.stop(world);
     }
 
+    fn leave(&mut self, world: &mut World) {
+        self.runner.leave(world);
+    }
+
+    fn go_on(&mut self, world: &mut World) -> bool {
+        self.runner.go_on(world)
+    }
+
+    fn keeps(&self) -> bool {
+        self.runner.keeps()
+    }
+
     unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>> {
         // SAFETY: the caller's, for the first too: `prepare` has said what it reads.
         unsafe { Ok(self.hold(world)? && self.runner.run(world, turn)?) }

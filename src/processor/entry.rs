@@ -39,6 +39,8 @@ pub(super) struct Entry {
     pub(super) has_turns: bool,
     pub(super) main_thread: bool,
     pub(super) exclusive: bool,
+    /// It has a value from run to run that lies in no world.
+    pub(super) keeps: bool,
     /// Sort keys for which it is to have ids, at least.
     pub(super) pieces: u32,
     pub(super) subscriptions: Subscriptions,
@@ -71,6 +73,7 @@ impl Entry {
             has_turns: builder.runner.has_turns(),
             main_thread: builder.main_thread,
             exclusive: builder.exclusive,
+            keeps: builder.runner.keeps(),
             pieces: builder.pieces,
             subscriptions: builder.subscriptions,
             on_start: builder.on_start,

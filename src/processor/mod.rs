@@ -22,6 +22,7 @@ mod execution;
 mod executor;
 mod explain;
 mod function;
+mod handover;
 mod member;
 mod needs;
 mod net_modes;

@@ -181,11 +181,56 @@ impl Drop for Out {
     }
 }
 
+/// Whether an observer observes a world.
+enum Observes {
+    Already,
+    Now(ObserverId),
+    /// It cannot yet.
+    Waits,
+}
+
 impl<F> Observing<F> {
     /// Whether it observes this world.
     fn is_on(&self, world: &World) -> bool {
         let on = self.on.as_ref();
         on.is_some_and(|(seat, _)| seat.as_ptr() == Arc::as_ptr(&world.seat))
+    }
+
+    /// Observes this world from now on.
+    fn observe(&mut self, world: &mut World) -> Observes
+    where
+        F: CompositionFilter,
+    {
+        if self.is_on(world) {
+            return Observes::Already;
+        }
+        let run = self.home.lock().take();
+        if run.is_none() {
+            self.tell(world, &"it observes another world still");
+            return Observes::Waits;
+        }
+        let mut out = Out {
+            name: Arc::clone(&self.name),
+            run,
+            home: Arc::clone(&self.home),
+            watch: Arc::clone(&self.watch),
+        };
+        let run = move |batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>| {
+            out.call(batch, commands);
+        };
+        let life = Arc::downgrade(&self.life);
+        match world.observe_while::<F>(self.register, life, self.observed, run) {
+            Ok(id) => {
+                world.observes_for(id, &self.name, self.at);
+                self.on = Some((Arc::downgrade(&world.seat), id));
+                self.told = false;
+                Observes::Now(id)
+            }
+            Err(error) => {
+                self.tell(world, &error);
+                Observes::Waits
+            }
+        }
     }
 
     /// Shows it who is there, if it is to be. If it panics then, it is not started: the next run starts it again, and
@@ -238,37 +283,23 @@ impl<F: CompositionFilter> Runner for Observing<F> {
     }
 
     fn start(&mut self, world: &mut World) -> bool {
-        if self.is_on(world) {
-            return true;
-        }
-        let run = self.home.lock().take();
-        if run.is_none() {
-            self.tell(world, &"it observes another world still");
-            return false;
-        }
-        let mut out = Out {
-            name: Arc::clone(&self.name),
-            run,
-            home: Arc::clone(&self.home),
-            watch: Arc::clone(&self.watch),
-        };
-        let run = move |batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>| {
-            out.call(batch, commands);
-        };
-        let life = Arc::downgrade(&self.life);
-        match world.observe_while::<F>(self.register, life, self.observed, run) {
-            Ok(id) => {
-                world.observes_for(id, &self.name, self.at);
-                self.on = Some((Arc::downgrade(&world.seat), id));
-                self.told = false;
+        match self.observe(world) {
+            Observes::Already => true,
+            Observes::Now(id) => {
                 self.show(world, id);
                 true
             }
-            Err(error) => {
-                self.tell(world, &error);
-                false
-            }
+            Observes::Waits => false,
         }
+    }
+
+    fn leave(&mut self, world: &mut World) {
+        self.stop(world);
+    }
+
+    /// Who is there it knows.
+    fn go_on(&mut self, world: &mut World) -> bool {
+        !matches!(self.observe(world), Observes::Waits)
     }
 
     fn stop(&mut self, world: &mut World) {

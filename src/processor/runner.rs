@@ -45,6 +45,20 @@ pub(super) trait Runner: Send {
     fn start(&mut self, world: &mut World) -> bool;
     fn stop(&mut self, world: &mut World);
 
+    /// Another world goes on with it, in which it is not started anew: lets this one go.
+    fn leave(&mut self, _: &mut World) {}
+
+    /// Goes on in the world after the one that it has [left](Self::leave), as if it had been started there; `false` if it
+    /// cannot, and is to be started.
+    fn go_on(&mut self, _: &mut World) -> bool {
+        true
+    }
+
+    /// Whether it has values from run to run that lie in no world, and of which its type tells.
+    fn keeps(&self) -> bool {
+        false
+    }
+
     /// The first resource that a run would ask for and not find.
     fn missing(&self, _: &mut World) -> Option<QueryError> {
         None
@@ -131,6 +145,10 @@ impl<P: Processor> Runner for Prepared<P> {
 
     fn stop(&mut self, world: &mut World) {
         self.processor.stop(world);
+    }
+
+    fn keeps(&self) -> bool {
+        P::Params::KEEPS_PARAM
     }
 
     fn missing(&self, world: &mut World) -> Option<QueryError> {

@@ -94,13 +94,13 @@ pub struct Schedule {
     pub(super) net_modes: NetModes,
     pub(super) plan: Option<Plan>,
     /// The world that it belongs to.
-    seat: Option<Weak<Seat>>,
+    pub(super) seat: Option<Weak<Seat>>,
     pub(super) measured: bool,
     /// What the former was before a trace was started, if nobody has said since what it is to be.
     pub(super) measured_before: Option<bool>,
     pub(super) execution: Execution,
     /// Some processor is to be started, stopped, or passed by.
-    restless: bool,
+    pub(super) restless: bool,
     pub(super) trace: Option<super::trace::Trace>,
     /// What the last run had done, if it was broken off.
     pub(super) broken_off: Option<Box<ScheduleReport>>,
@@ -343,6 +343,40 @@ impl Schedule {
         self.entries.iter().any(|entry| entry.main_thread)
     }
 
+    /// The names of processors that keep a [`Local`](super::Local) with a value, in the order in which they were added: no
+    /// [file](World::save) has that, and on another world, also one that is loaded, it begins anew. Where processors keep
+    /// nothing, a world that [goes back](crate::processor::Simulation::roll_back_to) goes on as it did then. A program, or
+    /// its tests, can see by it that nothing is forgotten, as by [`World::unsaved`] of a world. (What a closure captures, or
+    /// a [`Processor`](super::Processor) has in its fields, nobody can see; nor is said who asks what has
+    /// [changed](crate::query::Changed).) What is to be saved is a resource of a type of its own, which is [part of the
+    /// state](crate::fragment::FragmentRegistry::register_state). O(processors).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Default)]
+    /// #[repr(transparent)]
+    /// struct Waves(u32);
+    /// megachunk::plain!(Waves { 0 });
+    ///
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("spawn", |mut waves: Local<Waves>| waves.0 += 1));
+    /// assert_eq!(schedule.unsaved(), ["spawn"]);
+    /// // It runs beside the same others: nobody else asks for it.
+    /// let mut world = World::new();
+    /// world.registry().register_state_as::<Waves>("waves")?;
+    /// world.resources_mut().insert(Waves(0));
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("spawn", |waves: &mut Waves| waves.0 += 1));
+    /// assert!(schedule.unsaved().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unsaved(&self) -> Vec<&str> {
+        let keeping = self.entries.iter().filter(|entry| entry.keeps);
+        keeping.map(|entry| entry.name.as_str()).collect()
+    }
+
     pub(super) fn find(&self, name: &str) -> Result<usize, ScheduleError> {
         let at = self.entries.iter().position(|entry| entry.name == name);
         at.ok_or_else(|| ScheduleError::NoProcessor {
@@ -469,7 +503,7 @@ impl Schedule {
         resume(panicked);
     }
 
-    fn forget(&mut self) -> Panicked {
+    pub(super) fn forget(&mut self) -> Panicked {
         let mut panicked = None;
         for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
             entry.needs = None;

@@ -125,6 +125,54 @@ fn a_schedule_that_is_detached_while_drops_panic_prepares_all_anew() {
 }
 
 #[test]
+fn a_simulation_whose_world_is_replaced_while_drops_panic_has_one_world_or_the_other() {
+    for (drops, rolls_back) in [(1, false), (-1, false), (1, true), (-1, true)] {
+        let count = Count::default();
+        let mut schedule = Schedule::new();
+        for number in 0..2 {
+            let count = count.clone();
+            let keeps = move |mut kept: Local<Kept>, said: &mut Said| {
+                said.0.push(u32::from(kept.0.is_some()) + 10 * number);
+                kept.0 = Some(count.brittle(0));
+            };
+            let starts = |world: &mut World| {
+                let said = world.resources_mut().get_mut::<Said>();
+                said.unwrap().0.push(100);
+            };
+            schedule.add(processor(format!("{number}"), keeps).on_start(starts));
+        }
+        let mut simulation = Simulation::new(world(), schedule);
+        let tick = core::time::Duration::from_millis(1);
+        simulation.advance(tick).unwrap();
+        assert_eq!(said(simulation.world_mut()), [100, 100, 0, 10]);
+        simulation.world_mut().create((5_u32,)).unwrap();
+        let replace = |simulation: &mut Simulation| match rolls_back {
+            true => drop(simulation.roll_back_to(world())),
+            false => drop(simulation.replace_world(world())),
+        };
+        burns(drops, || replace(&mut simulation));
+        assert_eq!(count.get(), 0);
+        // Its own, in which all begins anew what was kept.
+        assert_eq!((simulation.world().count(), simulation.tick()), (1, 1));
+        simulation.advance(tick).unwrap();
+        let again = [100, 100, 0, 10];
+        let expected = match rolls_back {
+            true => &again[2..],
+            false => &again[..],
+        };
+        assert_eq!(said(simulation.world_mut()), expected);
+        simulation.schedule_mut().detach();
+        replace(&mut simulation);
+        assert_eq!((simulation.world().count(), simulation.tick()), (0, 0));
+        simulation.advance(tick).unwrap();
+        assert_eq!(said(simulation.world_mut()), again);
+        assert_eq!(count.get(), 2);
+        drop(simulation);
+        assert_eq!(count.get(), 0);
+    }
+}
+
+#[test]
 fn a_schedule_that_ends() {
     for drops in [1, 4, 9, -1] {
         holds_nothing(|| {

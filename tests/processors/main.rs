@@ -18,6 +18,7 @@ mod misused;
 mod nested;
 mod order;
 mod paused;
+mod replaced;
 mod runs;
 mod sequence;
 mod ticks;

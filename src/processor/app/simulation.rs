@@ -127,12 +127,109 @@ impl Simulation {
     /// ```
     #[must_use]
     pub fn continuing(world: World, schedule: Schedule) -> Self {
-        let time = world.resources().get::<Time>();
-        let ticks = time.map_or(0, |time| time.tick.wrapping_add(1));
         Self {
-            ticks,
+            ticks: next_tick(&world),
             ..Self::new(world, schedule)
         }
+    }
+
+    /// Puts another world in the place of its own, which it gives back: another level, say, or a game that was saved. The
+    /// processors are [stopped](Schedule::stop) in the one that goes, and start in the new one with its next tick:
+    /// `on_stop` and `on_start` are called, and observers [shown](crate::processor::ProcessorBuilder::show_existing) who is
+    /// there. For the same game as it was some ticks ago, see [`roll_back_to`](Self::roll_back_to), which does without.
+    ///
+    /// The next tick is the one after that of the world's [`Time`], if it has one, as for [`continuing`](Self::continuing),
+    /// else the first. Rate, pause, and what has passed towards the next tick stay, and so does all that the schedule was
+    /// told: its role, which processors are on. What parameters keep ([`Local`](crate::processor::Local)) begins anew.
+    /// Resources stay with their world, and so does what was said of it (*Going on* of [`World::save`]).
+    ///
+    /// O(processors), beside what users' code does.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut schedule = Schedule::new();
+    /// let load = |world: &mut World| _ = world.create(("a wall",));
+    /// schedule.add(processor("level", || {}).on_start(load));
+    /// let mut game = Simulation::new(World::new(), schedule);
+    /// game.set_rate(Rate::per_second(50));
+    /// let frame = Duration::from_millis(30);
+    /// game.advance(frame)?;
+    /// let first = game.replace_world(World::new());
+    /// assert_eq!((first.count(), game.world().count()), (1, 0));
+    /// assert_eq!((game.tick(), game.fraction()), (0, 0.5));
+    /// game.advance(frame)?;
+    /// assert_eq!((game.tick(), game.world().count()), (2, 1));
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the stop of a processor panics, or the `drop` of what one keeps: it has its world still, in which all is stopped,
+    /// and the new one is dropped. Called again, it finds nothing left to do there.
+    #[must_use = "the world that goes is dropped with all in it"]
+    pub fn replace_world(&mut self, world: World) -> World {
+        // The only error there is: it is not the world that they were started in.
+        let _ = self.schedule.stop(&mut self.world);
+        self.schedule.detach();
+        self.take(world)
+    }
+
+    /// Goes on with its world as it was before, or as it is elsewhere: with one that comes out of a snapshot of it. It is
+    /// [`replace_world`](Self::replace_world), but that processors go on as if nothing had happened: who was started is
+    /// neither stopped nor started, and observers, which observe the new world at once, are shown nobody: what `on_start`
+    /// has done is in the snapshot. (Who was started after the snapshot was made counts as started all the same.) Who was
+    /// not started yet starts with the next tick.
+    ///
+    /// What has to be so that all comes as it came is in the [guide](crate::guide#rolling-back).
+    ///
+    /// O(processors), beside what users' code does.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// fn universe() -> Result<Universe, FragmentError> {
+    ///     let universe = Universe::ordered();
+    ///     universe.registry().register_plain_as::<u32>("height")?;
+    ///     Time::register(universe.registry())?;
+    ///     Ok(universe)
+    /// }
+    ///
+    /// let world = World::of(&std::sync::Arc::new(universe()?))?;
+    /// let mut schedule = Schedule::new();
+    /// let plant = |world: &mut World| _ = world.create((0_u32,));
+    /// let grow = |mut all: QueryRun<&mut u32>| all.for_each(|height| *height += 1);
+    /// schedule.add(processor("grow", grow).on_start(plant));
+    /// let mut garden = Simulation::new(world, schedule);
+    /// let tick = Duration::from_millis(20);
+    /// garden.advance(tick)?;
+    /// let saved = garden.world().to_snapshot(&Default::default())?;
+    /// garden.advance(tick)?;
+    /// let after = garden.world().state_hash()?;
+    /// let parted = garden.roll_back_to(World::from_snapshot(&saved, universe()?)?);
+    /// assert_eq!((garden.tick(), garden.world().count()), (1, 1));
+    /// garden.advance(tick)?;
+    /// assert_eq!(garden.world().state_hash()?, after);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the `drop` of what a processor keeps panics: it has its world still, in which it goes on, and the new one is
+    /// dropped. Called again, it finds nothing left that could panic.
+    #[doc(alias = "rewind")]
+    #[must_use = "the world that goes is dropped with all in it"]
+    pub fn roll_back_to(&mut self, mut world: World) -> World {
+        self.schedule.hand_over(&mut self.world, &mut world);
+        self.take(world)
+    }
+
+    /// Has this world from now on; the one before it.
+    fn take(&mut self, world: World) -> World {
+        self.ticks = next_tick(&world);
+        core::mem::replace(&mut self.world, world)
     }
 
     /// Sets when the world ticks. What has passed towards the next tick is forgotten.
@@ -409,4 +506,10 @@ impl Simulation {
         let _ = self.schedule.stop(&mut self.world);
         (self.world, self.schedule)
     }
+}
+
+/// The tick after the one that a world tells of; the first if it tells of none.
+fn next_tick(world: &World) -> u64 {
+    let time = world.resources().get::<Time>();
+    time.map_or(0, |time| time.tick.wrapping_add(1))
 }

@@ -73,6 +73,9 @@ pub unsafe trait Param: Sealed {
     type State: Send + 'static;
     /// What a run gets.
     type Item<'w>;
+    /// Whether it keeps a value that lies in no world.
+    #[doc(hidden)]
+    const KEEPS_PARAM: bool = false;
 
     /// Says what is lent.
     ///
@@ -220,6 +223,7 @@ macro_rules! tuple {
         unsafe impl<$($part: Param),*> Param for ($($part,)*) {
             type State = ($($part::State,)*);
             type Item<'w> = ($($part::Item<'w>,)*);
+            const KEEPS_PARAM: bool = false $(|| $part::KEEPS_PARAM)*;
 
             fn prepare_param(
                 world: &mut World,

@@ -43,6 +43,7 @@ mod refusals;
 mod remapped;
 mod resources_listed;
 mod roles;
+mod rolled_back;
 mod rows;
 mod shapes;
 mod shown;

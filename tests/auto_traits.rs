@@ -203,13 +203,13 @@ mod of_processor {
         "SYPUR" Execution;
         "SYP-R" Local<'static, u32>;
         "SYPUR" MatchExplanation;
+        "SYPUR" NetModes;
         "SYPUR" Overlap;
         "SYPUR" Phase;
         "S-P--" ProcessorBuilder;
         "SYP--" ProcessorError;
         "SYPUR" Rate;
         "SYPUR" Relation;
-        "SYPUR" Roles;
         "S-P--" Schedule;
         "SYP--" ScheduleError;
         "SYPUR" ScheduleReport;

@@ -52,10 +52,7 @@ fn after(ticks: u64) -> World {
     let mut world = world();
     world.create((Lit(1),)).expect("there is room");
     if ticks > 0 {
-        let time = Time {
-            tick: ticks - 1,
-            ..Time::default()
-        };
+        let time = Time::new(Duration::ZERO, Duration::ZERO, ticks - 1);
         world.resources_mut().insert(time);
     }
     world

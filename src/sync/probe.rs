@@ -71,12 +71,31 @@ mod on {
         pub owner_changes: u64,
     }
 
+    /// A thread's counts, and the step that it does not make. Words of their own, and nothing that ends with the
+    /// thread: each access to an atomic comes by here, in tests without optimisations.
+    struct Here {
+        steps: Cell<u64>,
+        rmw: Cell<u64>,
+        failed_claims: Cell<u64>,
+        words_probed: Cell<u64>,
+        owner_changes: Cell<u64>,
+        stops_before: Cell<u64>,
+    }
+
+    /// More steps than any thread makes.
+    const NEVER: u64 = u64::MAX;
+
     thread_local! {
-        static COUNTS: Cell<Counts> = const { Cell::new(Counts {
-            steps: 0, rmw: 0, failed_claims: 0, words_probed: 0, owner_changes: 0,
-        }) };
+        static HERE: Here = const { Here {
+            steps: Cell::new(0),
+            rmw: Cell::new(0),
+            failed_claims: Cell::new(0),
+            words_probed: Cell::new(0),
+            owner_changes: Cell::new(0),
+            stops_before: Cell::new(NEVER),
+        } };
         static NARROW: Cell<bool> = const { Cell::new(false) };
-        static FREEZE: RefCell<Option<(u64, Arc<Gate>)>> = const { RefCell::new(None) };
+        static GATE: RefCell<Option<Arc<Gate>>> = const { RefCell::new(None) };
     }
 
     /// What is built on this thread by `build` does without instructions that access several words at
@@ -96,9 +115,9 @@ mod on {
 
     /// Counts what `work` does on this thread.
     pub fn measure(work: impl FnOnce()) -> Counts {
-        let before = COUNTS.get();
+        let before = counts();
         work();
-        let after = COUNTS.get();
+        let after = counts();
         Counts {
             steps: after.steps - before.steps,
             rmw: after.rmw - before.rmw,
@@ -108,10 +127,14 @@ mod on {
         }
     }
 
-    fn count(change: impl FnOnce(&mut Counts)) {
-        let mut counts = COUNTS.get();
-        change(&mut counts);
-        COUNTS.set(counts);
+    fn counts() -> Counts {
+        HERE.with(|here| Counts {
+            steps: here.steps.get(),
+            rmw: here.rmw.get(),
+            failed_claims: here.failed_claims.get(),
+            words_probed: here.words_probed.get(),
+            owner_changes: here.owner_changes.get(),
+        })
     }
 
     /// Where a frozen thread waits, and where a test sees that it does.
@@ -203,11 +226,13 @@ mod on {
         struct Finish<'a>(&'a Gate);
         impl Drop for Finish<'_> {
             fn drop(&mut self) {
-                FREEZE.with_borrow_mut(Option::take);
+                HERE.with(|here| here.stops_before.set(NEVER));
+                GATE.take();
                 self.0.finish();
             }
         }
-        FREEZE.set(Some((step, Arc::clone(gate))));
+        GATE.set(Some(Arc::clone(gate)));
+        HERE.with(|here| here.stops_before.set(here.steps.get() + step));
         let _finish = Finish(gate);
         operation()
     }
@@ -216,20 +241,19 @@ mod on {
     pub(crate) fn step() {
         #[cfg(shuttle)]
         crate::sync::scheduled::point();
-        count(|c| c.steps += 1);
-        // `try_with`: a thread that is being torn down has no freezer any more.
-        let gate = FREEZE.try_with(|freeze| {
-            let mut freeze = freeze.borrow_mut();
-            match &mut *freeze {
-                Some((0, _)) => freeze.take().map(|(_, gate)| gate),
-                Some((left, _)) => {
-                    *left -= 1;
-                    None
-                }
-                None => None,
+        HERE.with(|here| {
+            let made = here.steps.get();
+            here.steps.set(made + 1);
+            if made == here.stops_before.get() {
+                stop();
             }
         });
-        if let Ok(Some(gate)) = gate {
+    }
+
+    #[cold]
+    fn stop() {
+        // `try_with`: a thread that is being torn down has no gate any more.
+        if let Ok(Some(gate)) = GATE.try_with(RefCell::take) {
             gate.stand();
         }
     }
@@ -250,7 +274,7 @@ mod on {
     pub(crate) fn before_rmw(address: *const u8) {
         step();
         own(address);
-        count(|c| c.rmw += 1);
+        HERE.with(|here| here.rmw.set(here.rmw.get() + 1));
     }
 
     /// The read-modify-write announced last has been made.
@@ -262,12 +286,12 @@ mod on {
 
     /// A claim was lost to another thread.
     pub(crate) fn failed_claim() {
-        count(|c| c.failed_claims += 1);
+        HERE.with(|here| here.failed_claims.set(here.failed_claims.get() + 1));
     }
 
     /// `words` claim or summary words were looked at in search of a free one.
     pub(crate) fn probed(words: u64) {
-        count(|c| c.words_probed += words);
+        HERE.with(|here| here.words_probed.set(here.words_probed.get() + words));
     }
 
     /// Who wrote each cache line last, by a hash of its address: two lines that share an entry
@@ -292,7 +316,7 @@ mod on {
         let mine = line << 16 | me;
         let last = entry.swap(mine, Ordering::Relaxed);
         if last != mine && last >> 16 == (mine >> 16) {
-            count(|c| c.owner_changes += 1);
+            HERE.with(|here| here.owner_changes.set(here.owner_changes.get() + 1));
         }
     }
 }

@@ -450,7 +450,7 @@ impl Machine {
             if !says {
                 sky = self.look_up(&sky, op);
             }
-            self.compare(number, quiet);
+            self.compare(number, quiet, number % 4 == 3 || number + 1 == ops.len());
             if self.is_ordered() {
                 stands.push(self.stand());
             }

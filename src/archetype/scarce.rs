@@ -16,10 +16,10 @@ pub(crate) struct Scarce {
 }
 
 impl Scarce {
-    /// A universe with all its chunks.
+    /// A universe with as many chunks as any test leaves: a budget of eight mega-chunks spares taking a million.
     pub(crate) fn new() -> Self {
         let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
-        let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false));
+        let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false).at_most(8));
         Self {
             universe: Arc::new(universe.unwrap()),
             taken: Vec::new(),

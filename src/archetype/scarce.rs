@@ -19,7 +19,10 @@ impl Scarce {
     /// A universe with as many chunks as any test leaves: a budget of eight mega-chunks spares taking a million.
     pub(crate) fn new() -> Self {
         let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
-        let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false).at_most(8));
+        let universe = Universe::with(
+            &index.huge_pages(false),
+            &chunks.huge_pages(false).at_most(8),
+        );
         Self {
             universe: Arc::new(universe.unwrap()),
             taken: Vec::new(),

@@ -50,7 +50,11 @@ fn requests_beyond_the_budget_are_refused_and_change_nothing() {
     let options = ChunkOptions::new().at_most(3);
     fill_and_empty(&options.build().unwrap());
     fill_and_empty(&options.build_with(HeapMemory::new()).unwrap());
-    fill_and_empty(&options.build_with(MappedMemory::new(&options.huge_pages(false))).unwrap());
+    fill_and_empty(
+        &options
+            .build_with(MappedMemory::new(&ChunkOptions::new().huge_pages(false)))
+            .unwrap(),
+    );
     // Who keeps more than there may be.
     fill_and_empty(&options.retain(100).build().unwrap());
 }

@@ -41,13 +41,7 @@ fn a_name_is_cloned_and_a_tag_that_means_something_is_not() {
     struct Seal;
     let mut world = World::new();
     let registry = world.registry();
-    let definition = FragmentDefinition {
-        name: "marked",
-        layout: Layout::new::<()>(),
-        drop: None,
-        clone: None,
-        debug: None,
-    };
+    let definition = FragmentDefinition::new("marked", Layout::new::<()>());
     // SAFETY: no functions.
     let marked = unsafe { registry.define(definition) }.unwrap().id();
     // SAFETY: of a tag there is nothing to read.

@@ -1,9 +1,10 @@
 //! Small things that a program does often: to ask a world for a query, to walk many compositions of few entities, to
-//! make a world and end it.
+//! make a world and end it, to create a batch and destroy it.
 //!
 //! `cargo bench --package megachunk-benches --bench worlds`
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use megachunk::prelude::*;
@@ -101,10 +102,32 @@ fn world(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A batch comes, and goes: where ids do not depend on threads, and where they do.
+fn batch(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("batch");
+    group.throughput(Throughput::Elements(10_000));
+    for (name, new) in [
+        ("ordinary", Universe::new as fn() -> Universe),
+        ("ordered", Universe::ordered),
+    ] {
+        let mut world = World::of(&Arc::new(new())).expect("there is room");
+        let mut all = Query::<&Position>::new(&world).expect("it can be asked");
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let batch = world.create_batch((0..10_000_u16).map(|n| (Position(n.into()),)));
+                let _ = black_box(batch).expect("there is room");
+                all.change(&mut world).destroy()
+            });
+        });
+    }
+    group.finish();
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     query(&mut criterion);
     walk(&mut criterion);
     world(&mut criterion);
+    batch(&mut criterion);
     criterion.final_summary();
 }

@@ -10,7 +10,7 @@ use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
 use crate::entity::{
     Buried, Entity, EntityError, EntityFault, EntityIndex, Full, IndexOptions, Lowest, Place,
-    RelocateError,
+    RelocateError, overwritten,
 };
 use crate::flaw::Found;
 use crate::fragment::FragmentRegistry;
@@ -121,9 +121,9 @@ impl Universe {
     /// The world's own calls take the lowest free index. Recorders that are opened [with a sort
     /// key](crate::command::ParallelCommands::open_at) have ids of their own, given by that key;
     /// see there for what they may not do. For this no thread keeps free ids for itself: creating
-    /// and destroying cost one to four read-modify-writes each, where they take one or two for 64
-    /// otherwise, and indices are used less densely: what other pieces of work have is left to
-    /// them. The lowest free index is found by looking at a few words, however many entities live
+    /// and destroying singly cost one to four read-modify-writes each, where they take one or two for 64
+    /// otherwise (batches and slices take as few here), and indices are used less densely: what other pieces of work have
+    /// is left to them. The lowest free index is found by looking at a few words, however many entities live
     /// (and at O(threads) counts), unless other threads create or destroy at that moment: then at up
     /// to one for each 64 ids that are passed by. All worlds of the universe must be used by one
     /// thread at a time, but for the recorders. If several use them at once, which of them gets which id is chance, and a flush
@@ -244,15 +244,12 @@ impl Universe {
             let capacity = EntityIndex::CAPACITY;
             return Err(Full { capacity });
         }
-        for at in 0..out.len() {
-            match self.create_lowest(None) {
-                Ok(entity) => out[at] = entity,
-                Err(full) => {
-                    self.give_back_reserved(&out[..at]);
-                    out.fill(Entity::PLACEHOLDER);
-                    return Err(full);
-                }
-            }
+        // SAFETY: nothing but handles is written.
+        let handles = unsafe { overwritten(out) };
+        if let Err((made, full)) = self.create_lowest_slice(handles, None) {
+            self.give_back_reserved(&out[..made]);
+            out.fill(Entity::PLACEHOLDER);
+            return Err(full);
         }
         Ok(())
     }
@@ -456,13 +453,24 @@ impl Universe {
         self.index.create_lowest(&self.lowest, place)
     }
 
+    /// Creates entities with the lowest free indices; if there are too few, those of the first handles are made, so many.
+    #[cold]
+    #[inline(never)]
+    fn create_lowest_slice(
+        &self,
+        out: &mut [MaybeUninit<Entity>],
+        first: Option<Place>,
+    ) -> Result<(), (usize, Full)> {
+        self.index.create_lowest_slice(&self.lowest, out, first)
+    }
+
     #[cold]
     #[inline(never)]
     fn kill_at_once(&self, entities: &[Entity]) {
-        let words = entities.iter();
-        let lowest = words
-            .map(|&entity| self.index.destroy_owned_at_once(entity))
-            .min();
+        let lowest = match *entities {
+            [entity] => Some(self.index.destroy_owned_at_once(entity)),
+            _ => self.index.destroy_owned_slice_at_once(entities),
+        };
         if let Some(lowest) = lowest {
             self.lowest.freed(lowest);
         }
@@ -519,18 +527,6 @@ impl Universe {
         count: u32,
     ) -> Result<(), Full> {
         let mut done = 0;
-        while self.ordered && done < count {
-            match self.create_in(run, first + done) {
-                // SAFETY: the caller's.
-                Ok(entity) => unsafe { handles.add(done as usize).write(entity) },
-                Err(full) => {
-                    // SAFETY: so many handles were written.
-                    self.kill_slice(unsafe { core::slice::from_raw_parts(handles, done as usize) });
-                    return Err(full);
-                }
-            }
-            done += 1;
-        }
         while done < count {
             // A place names the chunk of the run that the row is in.
             let row = first + done;
@@ -540,9 +536,15 @@ impl Universe {
                 let start = handles.add(done as usize).cast::<MaybeUninit<Entity>>();
                 core::slice::from_raw_parts_mut(start, some as usize)
             };
-            if let Err(full) = self.index.create_placed_slice(out, place(run, row)) {
+            let place = place(run, row);
+            let created = match self.ordered {
+                false => (self.index.create_placed_slice(out, place)).map_err(|full| (0, full)),
+                true => self.create_lowest_slice(out, Some(place)),
+            };
+            if let Err((more, full)) = created {
+                let made = done as usize + more;
                 // SAFETY: so many handles were written.
-                self.kill_slice(unsafe { core::slice::from_raw_parts(handles, done as usize) });
+                self.kill_slice(unsafe { core::slice::from_raw_parts(handles, made) });
                 return Err(full);
             }
             done += some;

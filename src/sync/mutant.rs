@@ -281,12 +281,20 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a search's end is stored, whatever was given back meanwhile",
     ),
     (
+        "lowest_found_early",
+        "a batch of the lowest says what it has found before it has given back what is left of that",
+    ),
+    (
         "lowest_quiet_not_compared",
         "a search for the lowest does not ask again whether hints have lagged",
     ),
     (
         "lowest_relaxed",
         "a search for the lowest does not see what was given back before",
+    ),
+    (
+        "lowest_seen_late",
+        "a batch of the lowest does not notice what was given back beside it",
     ),
     (
         "no_full_scan",

@@ -411,6 +411,62 @@ fn the_lowest_free_index_comes_next_however_its_entity_was_destroyed() {
 }
 
 #[test]
+fn what_is_created_and_destroyed_together_has_the_ids_of_as_many_single_calls() {
+    let [mut together, mut singly] =
+        [(); 2].map(|()| World::of(&Arc::new(Universe::ordered())).unwrap());
+    let mut all = Query::<&Energy>::new(&together).unwrap();
+    let mut living: Vec<Entity> = Vec::new();
+    let mut dice = 5;
+    let mut roll = move |sides: usize| {
+        dice = mix(dice);
+        dice as usize % sides
+    };
+    for round in 0..60 {
+        // More than a chunk's part of rows, some times.
+        let many = [1, 40, 64, 700, 3_000][roll(5)];
+        let values = || (0..many as u64).map(|n| (Energy(n),));
+        let expected: Vec<Entity> = values().map(|one| singly.create(one).unwrap()).collect();
+        let batch = together.create_batch(values()).unwrap();
+        let created = batch.to_vec(&together);
+        assert_eq!(created, expected, "round {round}");
+        living.extend(created);
+        if roll(2) == 0 {
+            (1..living.len()).for_each(|at| living.swap(at, roll(at + 1)));
+        }
+        let at = roll(living.len());
+        let gone: Vec<Entity> = living
+            .drain(at..(at + roll(2 * many)).min(living.len()))
+            .collect();
+        match roll(4) {
+            0 => {
+                let mut commands = together.commands();
+                gone.iter().for_each(|&one| commands.destroy(one));
+                drop(commands);
+                assert_eq!(together.flush().destroyed, gone.len());
+            }
+            _ => assert_eq!(together.destroy_slice(&gone).done, gone.len()),
+        }
+        gone.iter().for_each(|&one| singly.destroy(one).unwrap());
+        let mut reserved = [Entity::PLACEHOLDER; 70];
+        together.universe().reserve_slice(&mut reserved).unwrap();
+        let expected = [(); 70].map(|()| singly.universe().reserve().unwrap());
+        assert_eq!(reserved, expected, "round {round}");
+        for &id in &reserved {
+            together.release(id).unwrap();
+            singly.release(id).unwrap();
+        }
+        if round % 30 == 29 {
+            assert_eq!(all.change(&mut together).destroy(), living.len());
+            living
+                .drain(..)
+                .for_each(|one| singly.destroy(one).unwrap());
+        }
+        together.check().unwrap();
+        assert_eq!(together.count(), living.len());
+    }
+}
+
+#[test]
 fn ids_do_not_depend_on_who_destroyed_a_slice() {
     let run = |elsewhere: bool| {
         let (mut world, all, reserved) = three_hundred_behind(1);

@@ -300,12 +300,20 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_lowest::two_that_create_the_lowest_leave_nothing_behind_them",
     ),
     (
+        "lowest_found_early",
+        "entity_lowest::a_batch_beside_one_that_creates_leaves_nothing_behind_it",
+    ),
+    (
         "lowest_quiet_not_compared",
         "entity_lowest::hints_that_are_set_late_hide_no_lower_slot",
     ),
     (
         "lowest_relaxed",
         "entity_lowest::a_slot_that_dies_beside_a_search_is_found_by_the_next",
+    ),
+    (
+        "lowest_seen_late",
+        "entity_lowest::slots_that_die_beside_a_batch_are_found_by_the_next",
     ),
     (
         "no_full_scan",

@@ -72,6 +72,58 @@ fn a_slot_that_dies_beside_a_search_is_found_by_the_next() {
 }
 
 #[test]
+fn a_batch_beside_one_that_creates_leaves_nothing_behind_it() {
+    model(
+        "a_batch_beside_one_that_creates_leaves_nothing_behind_it",
+        Preemptions(2),
+        || {
+            let (ids, _cache) = ids();
+            let other = spawn(&ids, |ids| ids.create().expect("not full"));
+            // A word of two slots, and a half of the next.
+            let mut mine = [Entity::PLACEHOLDER; 3];
+            ids.create_slice(&mut mine).expect("not full");
+            let theirs = other();
+            assert!(
+                mine.is_sorted() && !mine.contains(&theirs),
+                "one id for two"
+            );
+            assert!(ids.is_in_order());
+            // One is free before the fourth word, or the first two words are full.
+            let next = ids.create().expect("not full");
+            assert!(next.index() < 6, "{next}");
+            assert!(mine.iter().all(|&it| ids.index().exists(it)));
+        },
+    );
+}
+
+#[test]
+fn slots_that_die_beside_a_batch_are_found_by_the_next() {
+    model(
+        "slots_that_die_beside_a_batch_are_found_by_the_next",
+        Preemptions(3),
+        || {
+            let (ids, _cache) = ids();
+            // Two words are full.
+            let mut old = [Entity::PLACEHOLDER; 4];
+            ids.create_slice(&mut old).expect("not full");
+            let dying = [old[2], old[0]];
+            let killer = spawn(&ids, move |ids| ids.destroy_slice(&dying));
+            let mut mine = [Entity::PLACEHOLDER; 2];
+            ids.create_slice(&mut mine).expect("not full");
+            killer();
+            assert!(ids.is_in_order());
+            let mut next = [Entity::PLACEHOLDER; 2];
+            ids.create_slice(&mut next).expect("not full");
+            let mut all: Vec<u32> = [mine, next].concat().iter().map(|it| it.index()).collect();
+            all.sort_unstable();
+            // Others are of the words that were free before, of which one slot may be left.
+            assert_eq!(all[..2], [0, 2], "a slot is lost");
+            assert!([old[1], old[3]].iter().all(|&it| ids.index().exists(it)));
+        },
+    );
+}
+
+#[test]
 fn what_a_recorder_did_not_use_is_found_when_it_ends() {
     model(
         "what_a_recorder_did_not_use_is_found_when_it_ends",

@@ -4,7 +4,7 @@
 use loom::sync::Arc;
 use megachunk::entity::model::{
     bury_and_free, bury_and_free_at_once, create_in_rows, create_newborn, create_placed,
-    destroy_owned, destroy_owned_slice, free_words, set_place,
+    destroy_owned, destroy_owned_slice, destroy_owned_slice_at_once, free_words, set_place,
 };
 use megachunk::entity::{Entity, EntityFault, EntityIndex, RelocateError};
 use megachunk::sync::geometry::SLOTS;
@@ -144,6 +144,14 @@ fn slots_of_buried_entities_that_are_everybodys_at_once_have_one_next_owner() {
     slots_that_go_back_together_have_one_next_owner(
         "slots_of_buried_entities_that_are_everybodys_at_once_have_one_next_owner",
         bury_and_free_at_once,
+    );
+}
+
+#[test]
+fn slots_of_owned_entities_that_are_everybodys_at_once_have_one_next_owner() {
+    slots_that_go_back_together_have_one_next_owner(
+        "slots_of_owned_entities_that_are_everybodys_at_once_have_one_next_owner",
+        destroy_owned_slice_at_once,
     );
 }
 

@@ -290,7 +290,7 @@ fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity], 
 /// Makes entities in the lowest of the claimed `slots` of a word, in index order, as many as `out` holds; how many,
 /// and the slots that are left.
 #[inline(always)]
-fn create_in_word(
+pub(super) fn create_in_word(
     core: &Core,
     word: u32,
     slots: u64,

@@ -7,9 +7,10 @@ use crate::entity::index::{slot, span};
 use crate::sync::geometry::{FULL, GROUP_SLOTS, WORD_BITS};
 use crate::sync::mutant;
 
-/// Freed slots on their way back: gathered by claim word, and these by span.
+/// Freed slots on their way back: gathered by claim word, and these by span. The thread may keep some of them (`KEEPS`), or
+/// all are everybody's.
 #[derive(Debug)]
-pub(crate) struct Freed<'a> {
+pub(crate) struct Freed<'a, const KEEPS: bool = true> {
     core: &'a Core,
     cache: &'a mut Cache,
     word: u32,
@@ -23,6 +24,19 @@ pub(crate) struct Freed<'a> {
 
 impl<'a> Freed<'a> {
     pub(super) fn new(core: &'a Core, cache: &'a mut Cache) -> Self {
+        Self::of(core, cache)
+    }
+}
+
+impl<'a> Freed<'a, false> {
+    /// Slots that the thread keeps none of.
+    pub(super) fn at_once(core: &'a Core, cache: &'a mut Cache) -> Self {
+        Self::of(core, cache)
+    }
+}
+
+impl<'a, const KEEPS: bool> Freed<'a, KEEPS> {
+    fn of(core: &'a Core, cache: &'a mut Cache) -> Self {
         Self {
             core,
             cache,
@@ -72,7 +86,7 @@ impl<'a> Freed<'a> {
 
     fn pass_on_word(&mut self) {
         let slots = core::mem::take(&mut self.slots);
-        if slots == 0 || self.cache.stow(self.word, slots) {
+        if slots == 0 || KEEPS && self.cache.stow(self.word, slots) {
             return;
         }
         if span::of(self.word) != self.span {

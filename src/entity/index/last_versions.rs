@@ -35,7 +35,7 @@ impl EntityIndex {
 /// A way in which entities die, and whether it skips a version.
 type Way = (&'static str, bool, fn(&EntityIndex, &[Entity]));
 
-const WAYS: [Way; 11] = [
+const WAYS: [Way; 12] = [
     ("one by one", false, |index, all| {
         all.iter().for_each(|&one| index.destroy(one).unwrap());
     }),
@@ -75,6 +75,10 @@ const WAYS: [Way; 11] = [
             index.destroy_owned_at_once(entity);
             assert_eq!(index.kept(), 0, "its slot is everybody's");
         }
+    }),
+    ("an ordered world's slice", true, |index, all| {
+        index.destroy_owned_slice_at_once(all);
+        assert_eq!(index.kept(), 0, "their slots are everybody's");
     }),
     ("an ordered world's, in no order", true, |index, all| {
         let mut buried = Buried::default();

@@ -40,6 +40,8 @@ mod wide;
 
 use ::core::fmt;
 #[cfg(not(loom))]
+pub(crate) use batch::overwritten;
+#[cfg(not(loom))]
 pub(crate) use free_words::FreeWords;
 #[cfg(not(loom))]
 pub(crate) use lowest::Lowest;

@@ -88,6 +88,11 @@ pub fn bury_and_free_at_once(entities: &EntityIndex, owned: &[Entity]) {
     entities.free_owned_at_once(buried);
 }
 
+/// Destroys entities that the caller alone may destroy, where threads' caches are passed by.
+pub fn destroy_owned_slice_at_once(entities: &EntityIndex, owned: &[Entity]) {
+    entities.destroy_owned_slice_at_once(owned);
+}
+
 /// The claim words of which all slots are free: first as the claim words have it, then as the index tells by its hints.
 #[must_use]
 pub fn free_words(entities: &EntityIndex) -> [Vec<u32>; 2] {
@@ -167,6 +172,24 @@ impl LowestIds {
     /// [`Full`].
     pub fn create(&self) -> Result<Entity, Full> {
         self.index.create_lowest(&self.lowest, None)
+    }
+
+    /// Creates entities with the lowest free indices, as a world does where it creates many.
+    ///
+    /// # Errors
+    /// [`Full`]; then the first ones stay created, whose handles are written.
+    pub fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
+        // SAFETY: nothing but handles is written.
+        let handles = unsafe { super::batch::overwritten(out) };
+        let created = self.index.create_lowest_slice(&self.lowest, handles, None);
+        created.map_err(|(_, full)| full)
+    }
+
+    /// Destroys entities that the caller alone may destroy.
+    pub fn destroy_slice(&self, entities: &[Entity]) {
+        if let Some(word) = self.index.destroy_owned_slice_at_once(entities) {
+            self.lowest.freed(word);
+        }
     }
 
     /// Destroys an entity that the caller alone may destroy.

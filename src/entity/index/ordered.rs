@@ -3,12 +3,15 @@
 //!
 //! Nothing here uses threads' caches: a free slot is free for everybody, and whoever creates says which
 //! claim word it takes from. That costs up to four read-modify-writes for a creation or a death, and a few more
-//! where hints of whole spans change.
+//! where hints of whole spans change; in a batch one or two for each claim word.
 //!
 //! A search for the lowest free slot passes by what hints say is full, as long as no other thread's hints lag: then
 //! they hide nothing that was given back before the search (see `Lag`, and papers/entity-index.md). Else it looks at
 //! each claim word. Either way it comes to the same one.
 
+use core::mem::MaybeUninit;
+
+use crate::entity::index::batch::{create_in_word, further};
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
 use crate::entity::index::lowest::Lowest;
@@ -155,6 +158,71 @@ impl EntityIndex {
             Some(entity) => Ok(entity),
             None => unreachable!("a slot at least was claimed"),
         }
+    }
+
+    /// Creates an entity in each of the lowest free slots, in order, as so many calls of
+    /// [`create_lowest`](Self::create_lowest) do if nobody else creates or destroys meanwhile. With `first` they have
+    /// places: those of as many neighbouring rows of one chunk number. Lock-free; one or two read-modify-writes for each
+    /// claim word that is taken from, and one for all of them.
+    ///
+    /// It is one search, which goes on behind each word that it has used up: nothing is given back but what is left of the
+    /// last one.
+    ///
+    /// # Errors
+    /// [`Full`], and how many are made, whose handles are written: the caller destroys them.
+    pub(crate) fn create_lowest_slice(
+        &self,
+        lowest: &Lowest,
+        out: &mut [MaybeUninit<Entity>],
+        first: Option<Place>,
+    ) -> Result<(), (usize, Full)> {
+        let mut seen = lowest.seen();
+        let mut from = seen.word();
+        // Others have what is free behind it, and may have given something back before it.
+        let mut looks_before = from > 0;
+        let mut filled = 0;
+        while filled < out.len() {
+            let mut claimed = match self.claim_first(from) {
+                Ok(claimed) => claimed,
+                Err(_) if looks_before => {
+                    (from, looks_before) = (0, false);
+                    continue;
+                }
+                Err(full) => return Err((filled, full)),
+            };
+            filled +=
+                self.create_in_claimed(&mut claimed, &mut out[filled..], further(first, filled));
+            from = claimed.word + 1;
+            if filled == out.len() {
+                if mutant::active("lowest_seen_late") {
+                    seen = lowest.seen();
+                }
+                if mutant::active("lowest_found_early") {
+                    lowest.found(seen, claimed.word);
+                }
+                self.release_claimed(&mut claimed);
+                if !mutant::active("lowest_found_early") {
+                    lowest.found(seen, claimed.word);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates entities in the lowest of claimed slots, as many as there are or `out` holds; how many.
+    fn create_in_claimed(
+        &self,
+        claimed: &mut Claimed,
+        out: &mut [MaybeUninit<Entity>],
+        first: Option<Place>,
+    ) -> usize {
+        self.with_cache(|core, _, tally| {
+            let Claimed { word, slots } = *claimed;
+            let (filled, left) = create_in_word(core, word, slots, out, first);
+            claimed.slots = left;
+            tally.add_created(filled);
+            filled
+        })
     }
 
     /// Destroys an entity as [`destroy_owned`](Self::destroy_owned) does, but its slot is everybody's at once;

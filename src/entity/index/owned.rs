@@ -4,6 +4,8 @@
 //! Like [`destroy_owned`](EntityIndex::destroy_owned) it is for entities that nobody else destroys, changes or
 //! builds meanwhile: they lie in a world that the caller has to itself.
 
+use crate::entity::index::cache::Tally;
+use crate::entity::index::core::Core;
 use crate::entity::index::freed::Freed;
 use crate::entity::index::slot;
 use crate::entity::{Entity, EntityIndex};
@@ -51,59 +53,62 @@ impl EntityIndex {
     ///
     /// Takes a word of memory for each claim word between the lowest slot and the highest, unless they lie far apart.
     pub(crate) fn free_owned(&self, buried: Buried) {
-        let mut slots = buried.0;
-        let words = || slots.iter().map(|slot| slot / WORD_BITS);
-        let (Some(lowest), Some(highest)) = (words().min(), words().max()) else {
-            return;
-        };
-        let count = slots.len();
-        let words = (highest - lowest) as usize + 1;
         self.with_cache(|core, cache, tally| {
             // From the first slot given back to the last hint.
             let _lag = (!mutant::active("owned_lag_not_said")).then(|| tally.lag.begin());
-            let mut freed = Freed::new(core, cache);
-            if words <= slots.len() * SPARSEST {
-                let mut masks = vec![0_u64; words];
-                for slot in slots {
-                    masks[(slot / WORD_BITS - lowest) as usize] |= 1 << (slot % WORD_BITS);
-                }
-                for (word, mask) in (lowest..).zip(masks) {
-                    if mask != 0 {
-                        freed.add_word(word, mask);
-                    }
-                }
-            } else {
-                if slots.len() < 4 * SAMPLE || are_close(&slots) {
-                    slots.sort_unstable();
-                }
-                let mut at = 0;
-                for (word, mask) in by_word(&slots) {
-                    at += mask.count_ones() as usize;
-                    if let Some(&later) = slots.get(at + AHEAD) {
-                        core.expect_claims(later / WORD_BITS);
-                    }
-                    freed.add_word(word, mask);
-                }
-            }
-            freed.finish();
-            tally.add_destroyed(count);
+            give_back(core, Freed::new(core, cache), tally, buried);
         });
     }
 
-    /// The same, but the slots are everybody's at once; the lowest claim word of them. Wait-free once the thread has a
-    /// cache (else lock-free), up to two
-    /// read-modify-writes for 64 neighbours; sorts.
+    /// The same, but the thread keeps none of the slots: they are everybody's at once; their lowest claim word.
     pub(crate) fn free_owned_at_once(&self, buried: Buried) -> Option<u32> {
-        let mut slots = buried.0;
-        slots.sort_unstable();
-        self.with_cache(|core, _, tally| {
-            for (word, mask) in by_word(&slots) {
-                core.release(tally, word, mask);
-            }
-            tally.add_destroyed(slots.len());
-        });
-        slots.first().map(|slot| slot / WORD_BITS)
+        self.with_cache(|core, cache, tally| {
+            // As above.
+            let _lag = (!mutant::active("owned_lag_not_said")).then(|| tally.lag.begin());
+            give_back(core, Freed::at_once(core, cache), tally, buried)
+        })
     }
+}
+
+/// Gives slots back, and counts the deaths; the lowest claim word, if there are any.
+#[inline(always)]
+fn give_back<const KEEPS: bool>(
+    core: &Core,
+    mut freed: Freed<'_, KEEPS>,
+    tally: &Tally,
+    buried: Buried,
+) -> Option<u32> {
+    let mut slots = buried.0;
+    let words = || slots.iter().map(|slot| slot / WORD_BITS);
+    let (lowest, highest) = (words().min()?, words().max()?);
+    let count = slots.len();
+    let words = (highest - lowest) as usize + 1;
+    if words <= slots.len() * SPARSEST {
+        let mut masks = vec![0_u64; words];
+        for slot in slots {
+            masks[(slot / WORD_BITS - lowest) as usize] |= 1 << (slot % WORD_BITS);
+        }
+        for (word, mask) in (lowest..).zip(masks) {
+            if mask != 0 {
+                freed.add_word(word, mask);
+            }
+        }
+    } else {
+        if slots.len() < 4 * SAMPLE || are_close(&slots) {
+            slots.sort_unstable();
+        }
+        let mut at = 0;
+        for (word, mask) in by_word(&slots) {
+            at += mask.count_ones() as usize;
+            if let Some(&later) = slots.get(at + AHEAD) {
+                core.expect_claims(later / WORD_BITS);
+            }
+            freed.add_word(word, mask);
+        }
+    }
+    freed.finish();
+    tally.add_destroyed(count);
+    Some(lowest)
 }
 
 /// Whether so many of a sample are of one word with another that to sort them all costs less than it saves. (There can

@@ -6,6 +6,8 @@ use core::mem::MaybeUninit;
 #[cfg(not(loom))]
 use core::ptr::NonNull;
 
+use crate::entity::index::cache::Tally;
+use crate::entity::index::core::Core;
 use crate::entity::index::freed::Freed;
 #[cfg(not(loom))]
 use crate::entity::index::slot::Origin;
@@ -15,9 +17,9 @@ use crate::entity::{Entity, EntityIndex, Full, Place};
 #[cfg(not(loom))]
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::GROUP_SLOTS;
 #[cfg(not(any(loom, windows, debug_assertions)))]
 use crate::sync::geometry::SLOTS;
+use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};
 use crate::sync::mutant;
 
 /// All slots of a group.
@@ -244,43 +246,76 @@ impl EntityIndex {
         let retiring = self.with_cache(|core, cache, tally| {
             // From the first slot given back to the last hint.
             let _lag = (!mutant::active("owned_lag_not_said")).then(|| tally.lag.begin());
-            let mut freed = Freed::new(core, cache);
-            let mut retiring = 0;
-            let mut rest = entities;
-            while let Some((&entity, others)) = rest.split_first() {
-                debug_assert!(core.living(entity).is_some());
-                let index = entity.index();
-                if index % GROUP_SLOTS == 0 {
-                    let buried = wide::bury_owned(core, rest);
-                    if buried > 0 {
-                        let group = index / GROUP_SLOTS;
-                        let groups = group..group + buried as u32 / GROUP_SLOTS;
-                        groups.for_each(|group| freed.add(group, ALL_LANES));
-                        rest = &rest[buried..];
-                        continue;
-                    }
-                }
-                rest = others;
-                if !core.has_slot(index) || slot::is_among_last(entity.version()) {
-                    retiring += 1;
-                    continue;
-                }
-                // SAFETY: just checked.
-                unsafe { core.bury_owned(entity) };
-                freed.add(index / GROUP_SLOTS, 1 << (index % GROUP_SLOTS));
-            }
-            freed.finish();
-            tally.add_destroyed(entities.len() - retiring);
-            retiring
+            bury_slice(core, Freed::new(core, cache), tally, entities)
         });
         if retiring > 0 {
-            let last = entities
-                .iter()
-                .filter(|entity| slot::is_among_last(entity.version()));
-            for &entity in last {
-                // The last versions of a slot go the usual way.
-                let _ = self.destroy(entity);
-            }
+            self.retire_last(entities);
         }
     }
+
+    /// [`destroy_owned_slice`](Self::destroy_owned_slice), but the thread keeps none of the slots: they are everybody's at
+    /// once; their lowest claim word.
+    pub(crate) fn destroy_owned_slice_at_once(&self, entities: &[Entity]) -> Option<u32> {
+        let retiring = self.with_cache(|core, cache, tally| {
+            // As above.
+            let _lag = (!mutant::active("owned_lag_not_said")).then(|| tally.lag.begin());
+            bury_slice(core, Freed::at_once(core, cache), tally, entities)
+        });
+        if retiring > 0 {
+            self.retire_last(entities);
+            self.flush();
+        }
+        let lowest = entities.iter().map(|entity| entity.index()).min();
+        lowest.map(|lowest| lowest / WORD_BITS)
+    }
+
+    /// Destroys those of owned entities that have one of the last versions of their slots: these go the usual way.
+    #[cold]
+    #[inline(never)]
+    fn retire_last(&self, entities: &[Entity]) {
+        let last = entities
+            .iter()
+            .filter(|entity| slot::is_among_last(entity.version()));
+        for &entity in last {
+            let _ = self.destroy(entity);
+        }
+    }
+}
+
+/// Makes owned entities dead, and gives their slots back; how many are left, which have one of the last versions of their
+/// slots.
+#[inline(always)]
+fn bury_slice<const KEEPS: bool>(
+    core: &Core,
+    mut freed: Freed<'_, KEEPS>,
+    tally: &Tally,
+    entities: &[Entity],
+) -> usize {
+    let mut retiring = 0;
+    let mut rest = entities;
+    while let Some((&entity, others)) = rest.split_first() {
+        debug_assert!(core.living(entity).is_some());
+        let index = entity.index();
+        if index % GROUP_SLOTS == 0 {
+            let buried = wide::bury_owned(core, rest);
+            if buried > 0 {
+                let group = index / GROUP_SLOTS;
+                let groups = group..group + buried as u32 / GROUP_SLOTS;
+                groups.for_each(|group| freed.add(group, ALL_LANES));
+                rest = &rest[buried..];
+                continue;
+            }
+        }
+        rest = others;
+        if !core.has_slot(index) || slot::is_among_last(entity.version()) {
+            retiring += 1;
+            continue;
+        }
+        // SAFETY: just checked.
+        unsafe { core.bury_owned(entity) };
+        freed.add(index / GROUP_SLOTS, 1 << (index % GROUP_SLOTS));
+    }
+    freed.finish();
+    tally.add_destroyed(entities.len() - retiring);
+    retiring
 }

@@ -1,5 +1,6 @@
 //! What only a look inside can show: the end of a slot's versions, caches, helping.
 
+use core::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use super::group;
@@ -428,6 +429,9 @@ fn without_memory_for_more_blocks_the_index_is_full_and_goes_on_with_those_it_ha
     });
     let lowest = Lowest::new();
     assert_eq!(index.create_lowest(&lowest, None), Err(NONE_LEFT));
+    let mut none = [MaybeUninit::uninit(); 2];
+    let created = index.create_lowest_slice(&lowest, &mut none, None);
+    assert_eq!(created, Err((0, NONE_LEFT)));
     let beyond = index.claim_whole_word(2 * WORDS_PER_BLOCK, &lowest);
     assert_eq!(beyond.err(), Some(NONE_LEFT));
     // Handles that nobody was given are refused in every order and number.

@@ -16,6 +16,23 @@ fn full(count: u32) -> (EntityIndex, Lowest, Vec<Entity>) {
     (index, lowest, living)
 }
 
+/// Creates a batch; those that are made.
+fn create_batch(index: &EntityIndex, lowest: &Lowest, count: usize) -> Vec<Entity> {
+    let mut handles = vec![Entity::PLACEHOLDER; count];
+    // SAFETY: nothing but handles is written.
+    let out = unsafe { crate::entity::index::overwritten(&mut handles) };
+    if let Err((made, _)) = index.create_lowest_slice(lowest, out, None) {
+        handles.truncate(made);
+    }
+    handles
+}
+
+fn destroy_batch(index: &EntityIndex, lowest: &Lowest, entities: &[Entity]) {
+    if let Some(word) = index.destroy_owned_slice_at_once(entities) {
+        lowest.freed(word);
+    }
+}
+
 fn destroy(index: &EntityIndex, lowest: &Lowest, entity: Entity) {
     lowest.freed(index.destroy_owned_at_once(entity));
 }
@@ -56,6 +73,75 @@ fn the_lowest_free_slot_comes_next_whatever_was_given_back() {
             living.sort_by_key(|entity| entity.index());
         }
     }
+}
+
+#[test]
+fn batches_have_the_ids_that_as_many_single_calls_have() {
+    let (singly, lowest) = (EntityIndex::new(), Lowest::new());
+    let (in_batches, its_lowest) = (EntityIndex::new(), Lowest::new());
+    let mut living: Vec<Entity> = Vec::new();
+    let mut seed = 3;
+    for round in 0..300 {
+        let many = [1, 20, 64, 130, 3_000][dice(&mut seed) % 5];
+        let create = |_| singly.create_lowest(&lowest, None).unwrap();
+        let expected: Vec<Entity> = (0..many).map(create).collect();
+        let created = create_batch(&in_batches, &its_lowest, many);
+        assert_eq!(created, expected, "round {round}");
+        living.extend(created);
+        // In the order in which they came, by index, or in none; some that stand side by side.
+        match dice(&mut seed) % 3 {
+            0 => {}
+            1 => living.sort_unstable_by_key(|entity| entity.index()),
+            _ => (1..living.len()).for_each(|at| living.swap(at, dice(&mut seed) % (at + 1))),
+        }
+        let from = dice(&mut seed) % living.len();
+        let to = (from + dice(&mut seed) % (2 * many)).min(living.len());
+        let gone: Vec<Entity> = living.drain(from..to).collect();
+        (gone.iter()).for_each(|&entity| destroy(&singly, &lowest, entity));
+        destroy_batch(&in_batches, &its_lowest, &gone);
+        assert_eq!((in_batches.kept(), in_batches.count()), (0, living.len()));
+        assert!(!gone.iter().any(|&entity| in_batches.exists(entity)));
+        assert!(living.iter().all(|&entity| in_batches.exists(entity)));
+        // Nothing is free where nobody would look for it.
+        let free = in_batches.first_free_word();
+        assert!(free.is_none_or(|word| word >= its_lowest.seen().word()));
+    }
+}
+
+#[test]
+fn a_batch_takes_what_is_free_before_where_it_began_and_says_how_many_there_were() {
+    const SLOTS: usize = 2 * 8_192;
+    let (index, lowest) = (EntityIndex::new(), Lowest::new());
+    index.grant(2);
+    // As if others had passed by what is given back now.
+    lowest.found(lowest.seen(), 100);
+    let first = create_batch(&index, &lowest, SLOTS - 10);
+    assert_eq!(first.len(), SLOTS - 10);
+    assert_eq!(first[0].index(), 100 * WORD_BITS);
+    assert_eq!(first[SLOTS - 100 * 64].index(), 0);
+    let rest = create_batch(&index, &lowest, 11);
+    assert_eq!(rest.len(), 10);
+    assert_eq!(index.count(), SLOTS);
+    destroy_batch(&index, &lowest, &rest);
+    assert_eq!(create_batch(&index, &lowest, 10).len(), 10);
+    assert!(create_batch(&index, &lowest, 1).is_empty());
+    assert!(create_batch(&index, &lowest, 0).is_empty());
+}
+
+#[cfg(feature = "probe")]
+#[test]
+fn batches_take_few_read_modify_writes_for_a_word() {
+    let (index, lowest) = (EntityIndex::new(), Lowest::new());
+    let warm = create_batch(&index, &lowest, 64);
+    for _ in 0..3 {
+        let mut made = Vec::new();
+        let created = probe::measure(|| made = create_batch(&index, &lowest, 6_400));
+        assert!(created.rmw <= 2 * 101 + 10, "{created:?}");
+        let died = probe::measure(|| destroy_batch(&index, &lowest, &made));
+        assert!(died.rmw <= 2 * 101 + 10, "{died:?}");
+    }
+    destroy_batch(&index, &lowest, &warm);
+    assert_eq!(index.count(), 0);
 }
 
 /// One that another thread is about to take back, which stands in between.

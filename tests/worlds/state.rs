@@ -465,3 +465,54 @@ fn names_come_back_in_the_order_in_which_they_were_given() {
     assert!(copy.named("worker").eq([cow, ant]));
     assert_eq!(copy.name(ant).unwrap(), Some("worker"));
 }
+
+/// The hashes of a world whose entities have values of so many bytes: of the whole, and of the values.
+fn of_bytes<const SIZE: usize>() -> [u64; 2]
+where
+    [u8; SIZE]: megachunk::fragment::Plain,
+{
+    let mut world = World::new();
+    let registry = world.registry();
+    registry.register_plain_as::<[u8; SIZE]>("bytes").unwrap();
+    let value = |n: usize| core::array::from_fn::<u8, SIZE, _>(|at| (n * 31 + at * 7) as u8);
+    let _ = world.create_batch((0..100).map(|n| (value(n),))).unwrap();
+    let parts = world.state_hashes(&SnapshotOptions::new()).unwrap();
+    let (_, values) = parts.iter().last().unwrap();
+    [world.state_hash().unwrap(), values]
+}
+
+/// Peers of one version compare them: who changes them on purpose writes down the new ones.
+#[test]
+fn hashes_are_the_same_however_they_are_come_by() {
+    let hashes = [
+        of_bytes::<1>(),
+        of_bytes::<2>(),
+        of_bytes::<3>(),
+        of_bytes::<4>(),
+        of_bytes::<7>(),
+        of_bytes::<8>(),
+        of_bytes::<9>(),
+        of_bytes::<12>(),
+        of_bytes::<16>(),
+        of_bytes::<23>(),
+        of_bytes::<24>(),
+        of_bytes::<33>(),
+        of_bytes::<64>(),
+    ];
+    let expected: [[u64; 2]; 13] = [
+        [0xe263_705b_0a30_3b40, 0x4cec_f9e5_e6dc_8f4e],
+        [0x7fb5_4f51_39c0_5df0, 0x4d35_8770_947c_f9d1],
+        [0xc3c9_faac_a68f_5f1b, 0x9365_881e_a92c_1e3c],
+        [0xc4b6_3461_f6f3_46ce, 0xf61b_17a7_8ea4_bd56],
+        [0x917e_7622_8e98_8ad1, 0x1c75_1a97_f09a_0490],
+        [0xf104_f95a_ae22_b0a2, 0x5bb6_459d_a725_4cd8],
+        [0x7e2f_0f54_1186_6362, 0x301c_e856_7bcf_3c4f],
+        [0xb970_1b79_cb3d_7d70, 0x1352_864f_e707_40d3],
+        [0xc155_9d3c_2a22_1871, 0x4607_a6f0_46d8_22e8],
+        [0x6d53_bcaf_5d10_0d39, 0x5ddd_3ecd_de8b_ff2c],
+        [0xf22a_6ee7_cc98_fb8a, 0x8337_308d_e511_b486],
+        [0xfd50_f795_39f3_2ade, 0x5bc4_9e99_7f02_e3f0],
+        [0x0d14_fad0_d92a_25e3, 0x10a2_93e9_b968_90cc],
+    ];
+    assert_eq!(hashes, expected);
+}

@@ -49,7 +49,8 @@ pub(super) struct Piece<'a> {
 
 /// A fragment of the entities of a chunk.
 pub(super) struct Column<'a> {
-    values: &'a [u8],
+    /// That of each row, in order, or the one that all have.
+    pub(super) values: &'a [u8],
     pub(super) size: usize,
     /// All have the same value.
     pub(super) is_shared: bool,

@@ -13,7 +13,7 @@ use crate::world::World;
 use crate::world::snapshot::checksum::avalanche;
 use crate::world::snapshot::content::{Column, Content, Piece};
 use crate::world::snapshot::fragment_keys::FragmentKeys;
-use crate::world::snapshot::state::{bytes_hash, composition, mix, resource_hash};
+use crate::world::snapshot::state::{bytes_hash, column_hash, composition, mix, resource_hash};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// A number for each part of a world's logical state: together they say what
@@ -309,17 +309,16 @@ impl PieceHash {
             let hashes = entities.map(|entity| avalanche(hash(begin, entity)));
             hashes.fold(0, u64::wrapping_add)
         };
+        let members: Vec<u64> = piece.entities.iter().map(member).collect();
+        let mut hashes = Vec::with_capacity(members.len());
         let columns = piece.columns.iter().map(|column| {
-            let entities = piece.entities.iter();
-            let values = match column.shared().and_then(|value| shared.get(&place(value))) {
-                Some(&value) => entities
-                    .map(|entity| avalanche(mix(member(entity), value)))
-                    .fold(0, u64::wrapping_add),
-                None => entities
-                    .enumerate()
-                    .map(|(row, entity)| avalanche(bytes_hash(member(entity), column.value(row))))
-                    .fold(0, u64::wrapping_add),
-            };
+            hashes.clone_from(&members);
+            match column.shared().map(|value| shared[&place(value)]) {
+                Some(value) => hashes.iter_mut().for_each(|hash| *hash = mix(*hash, value)),
+                None => column_hash(&mut hashes, column.values, column.size),
+            }
+            let values = hashes.iter().map(|&hash| avalanche(hash));
+            let values = values.fold(0, u64::wrapping_add);
             let mut hash = ColumnHash {
                 values,
                 ..ColumnHash::default()

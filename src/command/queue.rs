@@ -212,6 +212,11 @@ impl Attachment for Arc<Queue> {
         trimmed
     }
 
+    /// It has the world's seat, and its lanes the universe.
+    fn may_go(&mut self) -> bool {
+        Arc::get_mut(self).is_some()
+    }
+
     fn world_ends(&self) {
         // Ordering: Release pairs with the Acquire in `close`.
         self.ended.store(1, Ordering::Release);

@@ -3,8 +3,6 @@
 //! Must hold: who counts as started in the new world has been started in the one before it, and is stopped in the new one;
 //! an observer observes one of them at a time.
 
-use std::sync::Arc;
-
 use crate::panics::resume;
 use crate::processor::Schedule;
 use crate::processor::entry::Started;
@@ -31,7 +29,7 @@ impl Schedule {
             None => to,
             Some(_) => from,
         };
-        self.seat = Some(Arc::downgrade(&next.seat));
+        self.of = Some(next.seat.presence());
         self.restless = true;
         let all = self.entries.iter_mut().zip(&mut self.crew);
         for ((entry, member), was) in all.zip(started) {

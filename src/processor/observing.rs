@@ -18,7 +18,7 @@ use crate::processor::stopwatch::Stopwatch;
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
 use crate::query::CompositionFilter;
 use crate::sync::Mutex;
-use crate::world::{Seat, World};
+use crate::world::{Presence, World};
 
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
 /// it is switched on and off, has net modes, and is taken out as other processors are. It is called when what it
@@ -143,7 +143,7 @@ struct Observing<F> {
     life: Arc<()>,
     watch: Arc<Stopwatch>,
     /// The world that it observes.
-    on: Option<(Weak<Seat>, ObserverId)>,
+    on: Option<(Weak<Presence>, ObserverId)>,
     /// That it cannot be started was said.
     told: bool,
     of: Exactly<F>,
@@ -193,7 +193,7 @@ impl<F> Observing<F> {
     /// Whether it observes this world.
     fn is_on(&self, world: &World) -> bool {
         let on = self.on.as_ref();
-        on.is_some_and(|(seat, _)| seat.as_ptr() == Arc::as_ptr(&world.seat))
+        on.is_some_and(|(of, _)| world.seat.is_present(of))
     }
 
     /// Observes this world from now on.
@@ -222,7 +222,7 @@ impl<F> Observing<F> {
         match world.observe_while::<F>(self.register, life, self.observed, run) {
             Ok(id) => {
                 world.observes_for(id, &self.name, self.at);
-                self.on = Some((Arc::downgrade(&world.seat), id));
+                self.on = Some((world.seat.presence(), id));
                 self.told = false;
                 Observes::Now(id)
             }

@@ -21,7 +21,7 @@ use crate::processor::{
     Execution, NetModes, ProcessorBuilder, ScheduleError, ScheduleReport, Target,
 };
 use crate::span;
-use crate::world::{Seat, World};
+use crate::world::{Presence, Seat, World};
 
 /// The processors of a world: in which order they run, and which at the same time.
 ///
@@ -94,7 +94,7 @@ pub struct Schedule {
     pub(super) net_modes: NetModes,
     pub(super) plan: Option<Plan>,
     /// The world that it belongs to.
-    pub(super) seat: Option<Weak<Seat>>,
+    pub(super) of: Option<Weak<Presence>>,
     pub(super) measured: bool,
     /// What the former was before a trace was started, if nobody has said since what it is to be.
     pub(super) measured_before: Option<bool>,
@@ -472,9 +472,9 @@ impl Schedule {
 
     /// Whether this world is its own; `false` if it has none, or one that is gone.
     pub(super) fn is_of(&self, world: &World) -> Result<bool, ScheduleError> {
-        match &self.seat {
-            Some(own) if own.as_ptr() == Arc::as_ptr(&world.seat) => Ok(true),
-            Some(own) if own.upgrade().is_some_and(|seat| !seat.has_ended()) => {
+        match &self.of {
+            Some(own) if world.seat.is_present(own) => Ok(true),
+            Some(own) if own.upgrade().is_some_and(|other| !other.has_ended()) => {
                 Err(ScheduleError::OtherWorld)
             }
             _ => Ok(false),
@@ -485,7 +485,7 @@ impl Schedule {
     fn attach(&mut self, world: &World) -> Result<(), ScheduleError> {
         if !self.is_of(world)? {
             let panicked = self.forget();
-            self.seat = Some(Arc::downgrade(&world.seat));
+            self.of = Some(world.seat.presence());
             resume(panicked);
         }
         Ok(())
@@ -499,7 +499,7 @@ impl Schedule {
     /// If the `drop` of what is kept panics; it belongs to no world then.
     pub fn detach(&mut self) {
         let panicked = self.forget();
-        self.seat = None;
+        self.of = None;
         resume(panicked);
     }
 

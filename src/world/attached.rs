@@ -17,6 +17,12 @@ pub(crate) trait Attachment: Any + Send + Sync {
     /// The world ends.
     fn world_ends(&self);
 
+    /// The world has ended: whether nobody else has this, so that it may go before the world's values do. It takes none of
+    /// users' values with it.
+    fn may_go(&mut self) -> bool {
+        false
+    }
+
     /// Gives memory back in which there is nothing; how many chunks.
     fn trim(&mut self) -> usize {
         0
@@ -80,6 +86,26 @@ impl Attached {
     /// Says to all that the world ends.
     pub(crate) fn end(&self) {
         self.iter().for_each(Attachment::world_ends);
+    }
+
+    /// Lets those go that nobody else has of an ended world, as far as they keep no users' values.
+    pub(crate) fn let_go(&mut self) {
+        for value in self.0.iter_mut() {
+            if value.may_go() {
+                *value = Box::new(Gone);
+            }
+        }
+    }
+}
+
+/// In the place of what has gone before its world.
+struct Gone;
+
+impl Attachment for Gone {
+    fn world_ends(&self) {}
+
+    fn check(&self, _: &mut Found) -> Held {
+        Held::default()
     }
 }
 

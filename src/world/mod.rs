@@ -80,7 +80,7 @@ use crate::panics::{end_all, first, note, resume_alone};
 use crate::query::{AskedQueries, ChunkRules};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use create::{COLUMNS, Handles, columns};
-pub(crate) use seat::Seat;
+pub(crate) use seat::{Presence, Seat};
 pub(crate) use shared_values::end_shared;
 
 use attached::Attached;
@@ -414,6 +414,7 @@ impl Drop for World {
     fn drop(&mut self) {
         let mut panicked = None;
         note(&mut panicked, || self.attached.end());
+        note(&mut panicked, || self.attached.let_go());
         let more = if self.is_last() {
             // The universe ends too: nobody can ask who lived.
             self.drop_values()

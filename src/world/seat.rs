@@ -1,12 +1,28 @@
 //! `Seat`: a world's number, for as long as somebody has it.
 
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::archetype::Universe;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::shared_values::LeftValues;
+
+/// Which world it is, and whether it has ended: for those who only ask that, and are not to keep its number, nor the
+/// universe, nor to be in the way of the world's end. They have it weakly; no other world has one at the same address
+/// meanwhile.
+#[derive(Debug)]
+pub(crate) struct Presence {
+    ended: AtomicU32,
+}
+
+impl Presence {
+    /// Whether the world has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        // Ordering: Relaxed: nobody goes on to anything else of the world.
+        self.ended.load(Ordering::Relaxed) == 1
+    }
+}
 
 /// A world's number in its universe, given back when nobody has it any more.
 #[derive(Debug)]
@@ -14,8 +30,8 @@ pub(crate) struct Seat {
     /// `None` for a moment, in which the world that ends has the seat to itself.
     pub(super) universe: Option<Arc<Universe>>,
     pub(crate) number: u16,
-    /// The world has ended: who outlives it may have the seat still.
-    ended: AtomicU32,
+    /// Who outlives the world may have the seat still.
+    presence: Arc<Presence>,
     /// What the world is called, for those who have no more of it.
     label: Mutex<Option<Arc<str>>>,
     /// What flushes have held that ended without the world.
@@ -28,7 +44,9 @@ impl Seat {
         Self {
             universe: Some(universe),
             number,
-            ended: AtomicU32::new(0),
+            presence: Arc::new(Presence {
+                ended: AtomicU32::new(0),
+            }),
             label: Mutex::new(None),
             left: Mutex::new(LeftValues::default()),
         }
@@ -42,7 +60,7 @@ impl Seat {
     /// The world ends.
     pub(super) fn end(&self) {
         // Ordering: as in `has_ended`.
-        self.ended.store(1, Ordering::Relaxed);
+        self.presence.ended.store(1, Ordering::Relaxed);
     }
 
     /// Where it is.
@@ -53,10 +71,15 @@ impl Seat {
         }
     }
 
-    /// Whether its world has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        // Ordering: Relaxed: nobody goes on to anything else of the world.
-        self.ended.load(Ordering::Relaxed) == 1
+    /// For who only asks which world it is, and whether it has ended.
+    pub(crate) fn presence(&self) -> Weak<Presence> {
+        Arc::downgrade(&self.presence)
+    }
+
+    /// Whether this is of its world.
+    #[inline]
+    pub(crate) fn is_present(&self, presence: &Weak<Presence>) -> bool {
+        presence.as_ptr() == Arc::as_ptr(&self.presence)
     }
 }
 

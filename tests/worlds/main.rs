@@ -25,6 +25,7 @@ mod determinism;
 mod differing;
 mod dynamic;
 mod dynamic_slices;
+mod ended;
 mod evolved;
 mod far_rows;
 mod features;

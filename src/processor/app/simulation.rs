@@ -16,6 +16,8 @@ use crate::world::World;
 /// [saved](World::save) world has its time, and, if [`Time`] is [registered](Time::register), the tick that came last: see
 /// [`continuing`](Self::continuing).
 ///
+/// When it is dropped, its schedule goes first, and then its world; no processor is [stopped](Schedule::stop) by that.
+///
 /// ```
 /// use std::time::Duration;
 ///
@@ -39,8 +41,9 @@ use crate::world::World;
 /// ```
 #[derive(Debug)]
 pub struct Simulation {
-    world: World,
+    /// Goes first: what its processors have may keep the universe, which otherwise ends at once with the world.
     schedule: Schedule,
+    world: World,
     clock: Clock,
     ticks: u64,
     last: SimulationReport,

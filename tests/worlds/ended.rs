@@ -1,0 +1,157 @@
+//! What the end of a world takes. Nobody can ask who lived where the universe ends with it: then ids need not die one by
+//! one.
+
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+
+const ENTITIES: u64 = 20_000;
+
+fn world(universe: &Arc<Universe>) -> World {
+    let mut world = World::of(universe).unwrap();
+    let _ = world.create_batch((0..ENTITIES).map(|n| (n,))).unwrap();
+    world
+}
+
+/// A world that has its universe to itself.
+#[cfg(feature = "probe")]
+fn alone(new: fn() -> Universe) -> World {
+    let universe = Arc::new(new());
+    world(&universe)
+}
+
+fn schedule() -> Schedule {
+    let grow = processor(
+        "grow",
+        |mut all: QueryRun<'_, &mut u64>, _: Commands<'_>| {
+            all.for_each(|n| *n += 1);
+        },
+    );
+    let mut schedule = Schedule::new();
+    let see = observing_processor::<u64, ()>("see", Observed::COME, |batch, _| {
+        batch.for_each::<&mut u64>(|n| *n += 1).unwrap();
+    });
+    schedule.add(grow).add(see);
+    schedule
+}
+
+/// Accesses to shared words in which something ends.
+#[cfg(feature = "probe")]
+fn steps<T>(ends: T) -> u64 {
+    megachunk::sync::probe::measure(|| drop(ends)).steps
+}
+
+#[cfg(feature = "probe")]
+#[test]
+fn ids_need_not_die_where_the_universe_ends_too_whoever_has_worked_with_the_world() {
+    for new in [Universe::new, Universe::ordered] {
+        let plain = steps(alone(new));
+        let lasting = Arc::new(new());
+        let singly = steps(world(&lasting));
+        assert!(singly > 5 * plain, "{singly}, at once {plain}");
+        assert_eq!(lasting.count(), 0);
+
+        let mut recorded = alone(new);
+        let entity = recorded.commands().create((1_u64, 'a')).unwrap();
+        assert!(recorded.flush().is_clean());
+        recorded.commands().destroy(entity);
+        let recorded = steps(recorded);
+
+        let mut run = alone(new);
+        let mut kept = schedule();
+        kept.run(&mut run).unwrap();
+        let run = steps(run);
+
+        let mut simulation = Simulation::new(alone(new), schedule());
+        simulation.advance(core::time::Duration::ZERO).unwrap();
+        let simulation = steps(simulation);
+
+        for (what, steps) in [
+            ("recorded", recorded),
+            ("run", run),
+            ("simulation", simulation),
+        ] {
+            assert!(steps < 2 * plain, "{what}: {steps}, nothing done {plain}");
+        }
+        // The schedule takes another world for its own.
+        kept.run(&mut world(&lasting)).unwrap();
+    }
+}
+
+#[test]
+fn a_world_ends_whole_whoever_keeps_something_of_it() {
+    for new in [Universe::new, Universe::ordered] {
+        let universe = Arc::new(new());
+        let mut first = world(&universe);
+        let commands = first.parallel_commands();
+        commands.open().create((2_u64,)).unwrap();
+        let mut schedule = schedule();
+        schedule.run(&mut first).unwrap();
+        commands.open().create((3_u64,)).unwrap();
+        drop(first);
+        assert!(commands.has_ended());
+        assert_eq!(universe.count(), 0);
+        // What is recorded now is for nobody.
+        commands.open().create((4_u64,)).unwrap();
+        assert_eq!(universe.count(), 0);
+        // Its number is another's only when nobody has anything of it.
+        let mut second = world(&universe);
+        schedule.run(&mut second).unwrap();
+        drop(commands);
+        second.check().unwrap();
+        assert_eq!(universe.count() as u64, ENTITIES);
+    }
+}
+
+#[test]
+fn a_schedule_is_of_a_world_until_that_ends_and_of_no_other_meanwhile() {
+    let mut first = World::new();
+    let mut second = World::new();
+    let mut schedule = schedule();
+    schedule.run(&mut first).unwrap();
+    assert!(matches!(
+        schedule.run(&mut second),
+        Err(ScheduleError::OtherWorld)
+    ));
+    drop(first);
+    schedule.run(&mut second).unwrap();
+    schedule.run(&mut second).unwrap();
+}
+
+#[test]
+fn a_simulation_that_ends_lets_its_processors_go_before_its_world() {
+    use std::sync::Mutex;
+
+    struct Last(&'static str, Arc<Mutex<Vec<&'static str>>>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0);
+        }
+    }
+
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let mut world = World::new();
+    world
+        .create((Last("fragment", Arc::clone(&told)),))
+        .unwrap();
+    world
+        .resources_mut()
+        .insert(Last("resource", Arc::clone(&told)));
+    let last = Last("processor", Arc::clone(&told));
+    let mut schedule = Schedule::new();
+    schedule.add(processor("keeps", move |_: &Last| {
+        let last = &last;
+        assert_eq!(last.0, "processor");
+    }));
+    let stopped = Last("stop", Arc::clone(&told));
+    schedule
+        .add(processor("stops", || {}).on_stop(move |_| stopped.1.lock().unwrap().push("stopped")));
+    let mut simulation = Simulation::new(world, schedule);
+    simulation.advance(core::time::Duration::ZERO).unwrap();
+    drop(simulation);
+    // Nobody is stopped: who wants that says so before.
+    assert_eq!(
+        *told.lock().unwrap(),
+        ["stop", "processor", "fragment", "resource"]
+    );
+}

@@ -259,9 +259,10 @@ pub mod prelude {
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::processor::{
-        App, AppError, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
-        ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
-        exclusive_processor, observing_processor, observing_processor_role, processor,
+        App, AppError, Composite, DynamicParams, Execution, Local, Param, Phase, Processor,
+        ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
+        dynamic_processor, exclusive_processor, observing_processor, observing_processor_role,
+        processor,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{

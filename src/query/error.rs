@@ -58,7 +58,8 @@ pub enum QueryError {
         /// The fragment's name.
         name: Box<str>,
     },
-    /// The world is only read, and the query writes.
+    /// The world is only read, and the query writes; or it writes a chunk fragment in a
+    /// [processor](crate::processor::dynamic_processor) that has not the world to itself.
     #[error("the query writes {name}: it needs `&mut World`")]
     #[non_exhaustive]
     Writes {

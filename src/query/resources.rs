@@ -75,6 +75,17 @@ impl ResourceAccess {
         self.writes.push(resource);
     }
 
+    /// Says that what another asks for is read and written, too, each once. The two do not conflict.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        for &resource in &other.reads {
+            if !self.reads.contains(&resource) {
+                self.reads.push(resource);
+            }
+        }
+        // Who else writes one conflicts.
+        self.writes.extend_from_slice(&other.writes);
+    }
+
     /// The resources that are read.
     #[must_use]
     pub fn reads(&self) -> &[ResourceId] {

@@ -108,8 +108,9 @@ impl<'w> ChunkView<'w> {
         let id = self.world.registry().of_role::<PerChunk<T>>()?.id();
         let value = self.archetype.chunk_value_of(id)?;
         // SAFETY: every chunk holds a value of this type there. Nobody has it to write: that takes `&mut` of the world, from
-        // the call or for the run of a [`DynamicQuery`](crate::query::DynamicQuery), whose chunks are no `ChunkView`s. (Such
-        // runs are no parameter of processors, beside which others could run.)
+        // the call or for the run of a [`DynamicQuery`](crate::query::DynamicQuery), whose chunks are no `ChunkView`s. (A
+        // processor, beside which others could run, gets no such run that writes chunk fragments: see
+        // [`dynamic_processor`](crate::processor::dynamic_processor).)
         Some(unsafe { &*self.chunk.array(value.offset).cast::<T>() })
     }
 

@@ -204,6 +204,11 @@ impl Resources {
         Some(self.values.get_mut(&id.type_id())?.get_mut())
     }
 
+    /// Whether there is a value of a type that is not named.
+    pub(crate) fn has(&self, id: ResourceId) -> bool {
+        self.values.contains_key(&id.type_id())
+    }
+
     /// The types of all that are there, with their names, in no order.
     pub(super) fn types(&self) -> impl Iterator<Item = (TypeId, &'static str)> {
         self.values

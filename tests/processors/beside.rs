@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
 use megachunk::processor::Target;
-use megachunk::query::Enabled;
+use megachunk::query::{DynamicChunk, Enabled};
 use megachunk::world::{Universe, Version};
 use rayon::ThreadPool;
 
@@ -105,6 +105,56 @@ fn toucher(kind: u32, name: String) -> ProcessorBuilder {
     }
 }
 
+/// The same by queries that are put together at run time, but for the last two kinds.
+fn scripted(kind: u32, name: String, world: &World) -> ProcessorBuilder {
+    let registry = world.registry();
+    let a = registry.register::<A>().expect("it may").id();
+    let b = registry.register::<B>().expect("it may").id();
+    let c = registry.register::<C>().expect("it may").id();
+    let tag = registry.register::<Tag>().expect("it may").id();
+    let query = DynamicQuery::builder(world);
+    let query = match kind {
+        0 => query.write(a),
+        1 => query.read(a),
+        2 => query.read(a).write(b),
+        3 => query.write(a).read(c).with(tag),
+        4 => query.write(a).without(tag),
+        5 => query.write(c).optional(b, Access::Read),
+        6 => query.read(b).read(c).read_resource::<D>(),
+        7 => query.write(b).with(tag).write_resource::<D>(),
+        8 => query.optional(a, Access::Write).optional(c, Access::Read),
+        _ => query.any(&[b, c]).optional(a, Access::Read),
+    };
+    let query = query.build().expect("it is right");
+    dynamic_processor(name, [query], move |mut params| {
+        if let Ok(d) = params.resources().write::<D>() {
+            d.write();
+        } else if let Ok(d) = params.resources().read::<D>() {
+            d.read();
+        }
+        let each = |mut chunk: DynamicChunk| {
+            touch(&mut chunk, a, A::read, A::write);
+            touch(&mut chunk, b, B::read, B::write);
+            touch(&mut chunk, c, C::read, C::write);
+        };
+        match kind {
+            4 => params.runs()[0].par_for_each_chunk(each),
+            _ => params.runs()[0].for_each_chunk(each),
+        }
+    })
+}
+
+/// Touches the values of a fragment as the query has asked for them, if it has.
+fn touch<T: Fragment>(chunk: &mut DynamicChunk, id: FragmentId, read: fn(&T), write: fn(&mut T)) {
+    if let Ok(values) = chunk.write(id) {
+        let values = values.slice::<T>().expect("it is their type");
+        values.iter_mut().for_each(write);
+    } else if let Ok(values) = chunk.read(id) {
+        let values = values.slice::<T>().expect("it is their type");
+        values.iter().for_each(read);
+    }
+}
+
 fn guarded_world() -> World {
     let mut world = World::new();
     world.resources_mut().insert(D::default());
@@ -136,6 +186,7 @@ fn no_two_processors_are_at_one_value_if_one_writes_it() {
     for seed in 1..=seeds(60) {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut schedule = Schedule::new();
+        let mut world = guarded_world();
         schedule.set_execution(Execution::Beside);
         let count = 2 + random.below(24);
         for number in 0..count {
@@ -144,7 +195,11 @@ fn no_two_processors_are_at_one_value_if_one_writes_it() {
             } else {
                 random.below(9)
             };
-            let mut processor = toucher(kind, format!("p{number}"));
+            let name = format!("p{number}");
+            let mut processor = match random.below(3) {
+                0 => scripted(kind, name, &world),
+                _ => toucher(kind, name),
+            };
             if number > 0 && random.below(4) == 0 {
                 processor = processor.after(format!("p{}", random.below(number)));
             }
@@ -153,7 +208,6 @@ fn no_two_processors_are_at_one_value_if_one_writes_it() {
             }
             schedule.add(processor);
         }
-        let mut world = guarded_world();
         pool.install(|| {
             for _ in 0..4 {
                 schedule

@@ -8,6 +8,7 @@ mod said;
 mod beside;
 mod blamed;
 mod conditions;
+mod dynamic;
 mod existing;
 mod explained;
 mod fallible;

@@ -64,6 +64,9 @@ pub struct DynamicQuery {
     since: u64,
 }
 
+/// "No world": no identity counts so far.
+const NO_WORLD: u64 = u64::MAX;
+
 /// A fragment whose values are lent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lend {
@@ -144,8 +147,8 @@ impl DynamicQuery {
             moved,
             matches: Vec::new(),
             seen: 0,
-            world: u64::MAX,
-            origin: u64::MAX,
+            world: NO_WORLD,
+            origin: NO_WORLD,
             since: 0,
         }
     }
@@ -170,7 +173,7 @@ impl DynamicQuery {
 
     /// Since when a run on this world would look for changes.
     fn changes_since(&self, world: &World) -> Result<u32, WorldError> {
-        if !Arc::ptr_eq(&self.universe, world.universe()) {
+        if !self.is_for(world) {
             return Err(WorldError::OtherUniverse);
         }
         let known = self.origin == world.origin();
@@ -235,14 +238,48 @@ impl DynamicQuery {
     }
 
     fn run<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
-        if !Arc::ptr_eq(&self.universe, world.universe()) {
+        if !self.is_for(world) {
             return Err(QueryError::OtherUniverse);
         }
+        // SAFETY: its universe; `on` has the world to itself, and `read` writes nothing.
+        Ok(unsafe { self.run_at(world, world.begin_version()) })
+    }
+
+    /// The query on a world, for a processor, whose changes get this version.
+    ///
+    /// # Safety
+    /// The world is of the query's universe. For `'q` nobody else has what the query lends in a way that conflicts, and no
+    /// entity moves.
+    #[inline]
+    pub(crate) unsafe fn run_at<'q>(
+        &'q mut self,
+        world: &'q World,
+        version: u32,
+    ) -> DynamicRun<'q> {
         self.update(world);
-        let version = world.begin_version();
         let before = core::mem::replace(&mut self.since, world.moment(version));
         let since = world.since(before, version);
-        Ok(DynamicRun::new(self, world, since, version))
+        DynamicRun::new(self, world, since, version)
+    }
+
+    /// Calls `see` with the rows of each chunk of the archetypes that match, and whether a run would see it.
+    pub(crate) fn count_chunks(&mut self, world: &World, mut see: impl FnMut(usize, bool)) {
+        self.update(world);
+        let version = world.stamp();
+        let since = world.since(self.since, version);
+        DynamicRun::new(self, world, since, version).count_chunks(&mut see);
+    }
+
+    /// Forgets on which worlds it ran, and when: the next run is its first.
+    pub(crate) fn begin_anew(&mut self) {
+        self.matches.clear();
+        self.seen = 0;
+        (self.world, self.origin) = (NO_WORLD, NO_WORLD);
+    }
+
+    /// Whether it was built for worlds of this one's universe.
+    pub(crate) fn is_for(&self, world: &World) -> bool {
+        Arc::ptr_eq(&self.universe, world.universe())
     }
 
     /// Looks at the archetypes that have come.

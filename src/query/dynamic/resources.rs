@@ -2,17 +2,28 @@
 
 use core::ptr::NonNull;
 
+use smallvec::SmallVec;
+
 use crate::query::{QueryError, ResourceAccess, ResourceId};
 use crate::world::Resources;
 
 /// The resources that a [`DynamicQuery`](crate::query::DynamicQuery) asked for, lent beside its entities: each
-/// to one writer, or to as many readers as like.
+/// to one writer, or to as many readers as like. Those of all queries of a
+/// [processor](crate::processor::DynamicParams::resources) are lent together.
 #[derive(Debug)]
 pub struct DynamicResources<'q> {
     resources: &'q Resources,
     access: &'q ResourceAccess,
-    read: Vec<ResourceId>,
-    written: Vec<ResourceId>,
+    /// What is lent of those that may be written, by their positions; each once. (The others need no account: they are lent
+    /// to readers alone.)
+    lent: SmallVec<[Lent; 8]>,
+}
+
+/// A resource that may be written and is lent.
+#[derive(Clone, Copy, Debug)]
+struct Lent {
+    at: usize,
+    to_be_written: bool,
 }
 
 impl<'q> DynamicResources<'q> {
@@ -20,12 +31,11 @@ impl<'q> DynamicResources<'q> {
     ///
     /// # Safety
     /// For `'q` nobody else has what `access` says in a way that conflicts, and no resource comes or goes.
-    pub(super) unsafe fn new(resources: &'q Resources, access: &'q ResourceAccess) -> Self {
+    pub(crate) unsafe fn new(resources: &'q Resources, access: &'q ResourceAccess) -> Self {
         Self {
             resources,
             access,
-            read: Vec::new(),
-            written: Vec::new(),
+            lent: SmallVec::new(),
         }
     }
 
@@ -35,19 +45,16 @@ impl<'q> DynamicResources<'q> {
     /// [`QueryError::NotAsked`]; [`QueryError::NoResource`]; [`QueryError::Lent`] if it is lent to be written.
     pub fn read<T: Send + Sync + 'static>(&mut self) -> Result<&'q T, QueryError> {
         let id = ResourceId::of::<T>();
-        if !self.access.reads().contains(&id) && !self.access.writes().contains(&id) {
-            return Err(QueryError::NotAsked {
-                name: id.name().into(),
-            });
-        }
-        if self.written.contains(&id) {
-            return Err(QueryError::Lent {
-                name: id.name().into(),
-            });
-        }
-        let value = self.find::<T>()?;
-        self.read.push(id);
-        // SAFETY: by the contract of `new`; nobody writes it, as `written` says.
+        let value = match self.position(id) {
+            Some(at) => match self.lent(at) {
+                Some(lent) if lent.to_be_written => return Err(is_lent(id)),
+                Some(_) => self.find::<T>()?,
+                None => self.lend::<T>(at, false)?,
+            },
+            None if self.access.reads().contains(&id) => self.find::<T>()?,
+            None => return Err(not_asked(id)),
+        };
+        // SAFETY: by the contract of `new`; nobody writes it, as `lent` says.
         Ok(unsafe { value.as_ref() })
     }
 
@@ -58,21 +65,37 @@ impl<'q> DynamicResources<'q> {
     /// is lent already, in either way.
     pub fn write<T: Send + Sync + 'static>(&mut self) -> Result<&'q mut T, QueryError> {
         let id = ResourceId::of::<T>();
-        let name = || id.name().into();
-        if !self.access.writes().contains(&id) {
-            return Err(if self.access.reads().contains(&id) {
-                QueryError::ReadOnly { name: name() }
-            } else {
-                QueryError::NotAsked { name: name() }
-            });
-        }
-        if self.written.contains(&id) || self.read.contains(&id) {
-            return Err(QueryError::Lent { name: name() });
-        }
-        let mut value = self.find::<T>()?;
-        self.written.push(id);
-        // SAFETY: by the contract of `new`; nobody else has it, as `read` and `written` say.
+        let mut value = match self.position(id) {
+            Some(at) if self.lent(at).is_some() => return Err(is_lent(id)),
+            Some(at) => self.lend::<T>(at, true)?,
+            None if self.access.reads().contains(&id) => {
+                let name = id.name().into();
+                return Err(QueryError::ReadOnly { name });
+            }
+            None => return Err(not_asked(id)),
+        };
+        // SAFETY: by the contract of `new`; nobody else has it, as `lent` says.
         Ok(unsafe { value.as_mut() })
+    }
+
+    /// Which of those that may be written it is.
+    fn position(&self, id: ResourceId) -> Option<usize> {
+        self.access.writes().iter().position(|&other| other == id)
+    }
+
+    fn lent(&self, at: usize) -> Option<Lent> {
+        self.lent.iter().copied().find(|lent| lent.at == at)
+    }
+
+    /// Finds one that may be written, and notes that it is lent.
+    fn lend<T: Send + Sync + 'static>(
+        &mut self,
+        at: usize,
+        to_be_written: bool,
+    ) -> Result<NonNull<T>, QueryError> {
+        let value = self.find::<T>()?;
+        self.lent.push(Lent { at, to_be_written });
+        Ok(value)
     }
 
     fn find<T: Send + Sync + 'static>(&self) -> Result<NonNull<T>, QueryError> {
@@ -80,5 +103,19 @@ impl<'q> DynamicResources<'q> {
         found.ok_or_else(|| QueryError::NoResource {
             name: ResourceId::of::<T>().name().into(),
         })
+    }
+}
+
+#[cold]
+fn not_asked(id: ResourceId) -> QueryError {
+    QueryError::NotAsked {
+        name: id.name().into(),
+    }
+}
+
+#[cold]
+fn is_lent(id: ResourceId) -> QueryError {
+    QueryError::Lent {
+        name: id.name().into(),
     }
 }

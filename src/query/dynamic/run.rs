@@ -51,6 +51,53 @@ impl<'q> DynamicRun<'q> {
         }
     }
 
+    /// The same run, to be gone through by this call's borrow: what takes a run by value, to see less of it, can be asked
+    /// of one that is [lent](crate::processor::DynamicParams::runs), and each time anew. O(1); with a chunk filter one
+    /// allocation.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let height = world.registry().register::<u32>()?.id();
+    /// world.registry().register_shared::<&str>()?;
+    /// for team in ["red", "red", "blue"] {
+    ///     world.create((1_u32,).shared(team))?;
+    /// }
+    /// let mut heights = DynamicQuery::builder(&world).read(height).build()?;
+    /// let mut heights = heights.on(&mut world)?;
+    /// for (team, count) in [("red", 2), ("blue", 1)] {
+    ///     let mut of_team = heights.reborrow().filter_chunks(move |chunk| chunk.shared() == Some(&team));
+    ///     assert_eq!(of_team.count(), count);
+    /// }
+    /// assert_eq!(heights.count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reborrow(&mut self) -> DynamicRun<'_> {
+        let filter = self.filter.as_deref();
+        DynamicRun {
+            query: self.query,
+            world: self.world,
+            since: self.since,
+            version: self.version,
+            filter: filter.map(|filter| Box::new(filter) as SeesChunk<'_>),
+            _lends: PhantomData,
+        }
+    }
+
+    /// Calls `see` with the rows of each chunk of the archetypes that match, and whether it is seen.
+    pub(super) fn count_chunks(&self, see: &mut impl FnMut(usize, bool)) {
+        for known in &self.query.matches {
+            let archetype = &self.world.archetypes[known.archetype as usize];
+            for chunk in &archetype.chunks {
+                see(
+                    chunk.len as usize,
+                    self.view(known, archetype, chunk).is_some(),
+                );
+            }
+        }
+    }
+
     /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities.
     pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
         Self {

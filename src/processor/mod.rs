@@ -73,7 +73,7 @@ pub use param::{Local, Param, Seen};
 pub use phase::Phase;
 pub use processor::Processor;
 pub use report::ScheduleReport;
-pub use schedule::Schedule;
+pub use schedule::{ProcessorInfo, Schedule};
 pub(crate) use solver::nearest;
 pub use solver::{Relation, SolveError, Target};
 pub use standing::Standing;

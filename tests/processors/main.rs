@@ -9,6 +9,7 @@ mod beside;
 mod blamed;
 mod conditions;
 mod dynamic;
+mod exchanged;
 mod existing;
 mod explained;
 mod fallible;

@@ -127,6 +127,7 @@
 //! | `megachunk::observer` | debug | span | `observer` | `world`, `name`, `entities` | an observer's call: a processor's name, or where the observer was made |
 //! | `megachunk::observer` | error | event | `observer_waits` | `world`, `name`, `error` | an observer in a schedule cannot be started yet |
 //! | `megachunk::world` | debug | event | `composition_added` | `world`, `archetype`, `fragments` | entities have fragments that none had together before |
+//! | `megachunk::world` | warn | event | `tied_leaked` | `dropped` | a value that is [tied](processor::Tied) to a thread was dropped on another |
 //! | `megachunk::world` | error | event | `drop_panicked` | `world`, `dropped`, `error` | the `drop` of a user's value panicked where nobody can be told |
 //! | `megachunk::fragment` | warn | event | `tuple_named` | `fragment` | a tuple where a fragment is named |
 //! | `megachunk::fragment` | warn | event | `reference_named` | `fragment` | a reference where a fragment is named |

@@ -12,6 +12,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use megachunk::prelude::*;
+use megachunk::processor::Tied;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -665,6 +666,22 @@ fn read(level: &str, call: &str) -> Option<(String, String, String, String)> {
     let (name, rest) = quoted(call, "name: ")?;
     let (target, _) = quoted(&rest, "target: ")?;
     Some((target, level.into(), "event".into(), name))
+}
+
+#[test]
+fn a_tied_value_that_is_lost_is_told_of() {
+    let log = hear(|| {
+        let tied = Tied::new(std::rc::Rc::new(1_i32));
+        let lost = std::thread::spawn(move || drop(tied)).join();
+        lost.expect("it ends");
+        drop(Tied::new(std::rc::Rc::new(2_u32)));
+    });
+    let told = |of: &str| {
+        let events = log.events.iter();
+        let told = events.filter(|event| event.is("tied_leaked", of));
+        told.count()
+    };
+    assert_eq!((told("Rc<i32>"), told("Rc<u32>")), (1, 0));
 }
 
 #[test]

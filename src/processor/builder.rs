@@ -287,6 +287,49 @@ impl ProcessorBuilder {
     }
 
     /// Runs on the thread that runs the schedule, for what is tied to a thread: windows, graphics.
+    ///
+    /// A processor is `Send`, so what is not cannot be captured. It gets there as a resource that is
+    /// [tied](crate::processor::Tied) to its thread, or as a `thread_local!` of it:
+    ///
+    /// ```
+    /// use std::cell::RefCell;
+    /// use std::rc::Rc;
+    /// use megachunk::prelude::*;
+    ///
+    /// /// What a window library gives: not `Send`.
+    /// #[derive(Clone, Default)]
+    /// struct Window(Rc<RefCell<Vec<String>>>);
+    ///
+    /// thread_local! {
+    ///     static WINDOW: Window = Window::default();
+    /// }
+    ///
+    /// let window = WINDOW.with(Window::clone);
+    /// let mut world = World::new();
+    /// world.create((7_u32,))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("think", |mut all: QueryRun<&mut u32>| all.for_each(|value| *value += 1)));
+    /// schedule.add(
+    ///     processor("draw", |mut all: QueryRun<&u32>| {
+    ///         WINDOW.with(|window| all.for_each(|value| window.0.borrow_mut().push(value.to_string())));
+    ///     })
+    ///     .phase(Phase::PostPhysics)
+    ///     .main_thread(),
+    /// );
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(window.0.take(), ["8"]);
+    ///
+    /// // Or the host does it itself, between two phases.
+    /// schedule.remove(&mut world, "draw")?;
+    /// for phase in Phase::ALL {
+    ///     if phase == Phase::PostPhysics {
+    ///         world.query::<&u32, ()>()?.for_each(|value| window.0.borrow_mut().push(value.to_string()));
+    ///     }
+    ///     schedule.run_phase(&mut world, phase)?;
+    /// }
+    /// assert_eq!(window.0.take(), ["9"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "bRequiresGameThreadExecution")]
     pub fn main_thread(mut self) -> Self {
         self.main_thread = true;

@@ -47,6 +47,7 @@ mod solver;
 mod standing;
 mod stopwatch;
 mod subscriptions;
+mod tied;
 mod timings;
 mod trace;
 pub mod translator;
@@ -79,4 +80,5 @@ pub use solver::{Relation, SolveError, Target};
 pub use standing::Standing;
 #[doc(hidden)]
 pub use subscriptions::Subscriptions;
+pub use tied::Tied;
 pub use trace::Trace;

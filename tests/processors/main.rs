@@ -24,5 +24,6 @@ mod replaced;
 mod runs;
 mod sequence;
 mod ticks;
+mod tied;
 mod timed;
 mod watched;

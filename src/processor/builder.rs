@@ -286,7 +286,8 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Runs on the thread that runs the schedule, for what is tied to a thread: windows, graphics.
+    /// Runs on the thread that runs the schedule, for what is tied to a thread: windows, graphics. Which thread that is where
+    /// a pool is installed, the guide says: [Pools](crate::guide#pools).
     ///
     /// A processor is `Send`, so what is not cannot be captured. It gets there as a resource that is
     /// [tied](crate::processor::Tied) to its thread, or as a `thread_local!` of it:

@@ -14,7 +14,7 @@ use crate::world::World;
 /// Before each tick the world's [time](World::time) passes, delayed signals arrive, and the resource [`Time`] is
 /// set. (Before the first one processors are started and subscribe, so that nothing is missed that arrives with it.) A
 /// [saved](World::save) world has its time, and, if [`Time`] is [registered](Time::register), the tick that came last: see
-/// [`continuing`](Self::continuing).
+/// [`continuing`](Self::continuing). Between two ticks, and to other schedules of the world, [`Time`] is the last tick's.
 ///
 /// When it is dropped, its schedule goes first, and then its world; no processor is [stopped](Schedule::stop) by that.
 ///

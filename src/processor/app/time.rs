@@ -7,6 +7,11 @@ use crate::fragment::{FragmentError, FragmentRegistry};
 
 /// The time of a world, as a resource: processors take `&Time`. A [`Simulation`](crate::processor::Simulation) puts it
 /// in and sets it before each tick.
+///
+/// It is that of the last *tick*, also to who is not run by the simulation: a second schedule, say, that draws the same world
+/// in every frame. What that has to know of a frame, how long it takes and which [part of a
+/// tick](crate::processor::Simulation::fraction) has passed, is a resource of your own: see [the
+/// guide](crate::guide#13-modules-tests-screens).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[doc(alias = "DeltaTime")]
 #[non_exhaustive]

@@ -1,5 +1,7 @@
 //! Text in documents of marks: SVG and HTML.
 
+use crate::shown::is_seen;
+
 /// `text` as it may stand between two tags, or in the value of an attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -9,8 +11,8 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // No such letter may stand in a document.
-            letter if letter.is_control() => escaped.push(' '),
+            // No such letter may stand in a document, or it would change how others are seen.
+            letter if !is_seen(letter) => escaped.push(' '),
             '\u{FFFE}' | '\u{FFFF}' => escaped.push(' '),
             letter => escaped.push(letter),
         }
@@ -24,7 +26,7 @@ mod tests {
 
     #[test]
     fn marks_and_letters_that_no_document_may_have_are_gone() {
-        let text = "a<b> & \"c\"\u{0}\u{1b}\u{FFFE}ü";
-        assert_eq!(escaped(text), "a&lt;b&gt; &amp; &quot;c&quot;   ü");
+        let text = "a<b> & \"c\"\u{0}\u{1b}\u{FFFE}\u{202e}ü";
+        assert_eq!(escaped(text), "a&lt;b&gt; &amp; &quot;c&quot;    ü");
     }
 }

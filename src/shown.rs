@@ -2,6 +2,7 @@
 //! characters.
 
 use core::fmt::Display;
+use std::path::Path;
 
 /// So many characters of a name are told.
 const LONGEST: usize = 100;
@@ -19,6 +20,16 @@ pub(crate) fn shown(name: &str) -> String {
 /// As a name, but longer: what a type says of bytes that it does not know may have some of them.
 pub(crate) fn shown_text(text: &str) -> String {
     up_to(LONGEST_TEXT, text)
+}
+
+/// The path of a file in one line, as [`shown`] shows names, but whole: whoever reads it looks for that file. One that is
+/// empty must be seen, too. O(its characters).
+pub(crate) fn shown_path(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    match path.as_os_str().is_empty() {
+        true => "the empty path".to_owned(),
+        false => up_to(usize::MAX, &path.to_string_lossy()),
+    }
 }
 
 /// A name in one line, in quotes; a cut one has a mark behind them.
@@ -45,7 +56,7 @@ fn up_to(longest: usize, text: &str) -> String {
 }
 
 /// Whether a character is none of those that end lines, move what follows, turn its direction, or have no width.
-fn is_seen(character: char) -> bool {
+pub(crate) fn is_seen(character: char) -> bool {
     !character.is_control()
         && !matches!(
             character,
@@ -91,6 +102,17 @@ mod tests {
         let longer = long.clone() + "x";
         assert_eq!(shown(&longer), long.clone() + "…");
         assert_eq!(shown_quoted(&longer), format!("\"{long}\"…"));
+    }
+
+    #[test]
+    fn paths_are_told_whole_in_one_line() {
+        let long = "a/".repeat(LONGEST);
+        assert_eq!(shown_path(&long), long);
+        assert_eq!(
+            shown_path("a\u{1b}[2J/\u{202e}c d"),
+            r"a\u{1b}[2J/\u{202e}c d"
+        );
+        assert_eq!(shown_path(""), "the empty path");
     }
 
     #[test]

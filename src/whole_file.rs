@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::panics::tell;
+use crate::shown::shown_path;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::thread;
 
@@ -57,7 +58,7 @@ pub(crate) fn replace(
     drop(file);
     written.and_then(|()| partial.rename(&target))?;
     if let Err(error) = sync_folder(&target) {
-        let path = target.display();
+        let path = shown_path(&target);
         tell(|| {
             tracing::debug!(
                 name: "name_unsure",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use megachunk::cli::Destination;
+use megachunk::cli::{Destination, shown_path};
 
 use super::error::CityError;
 
@@ -114,7 +114,7 @@ impl Args {
             (_, true) => "a config",
             _ => return None,
         };
-        Some(format!("{} is {what} that is read", place.display()))
+        Some(format!("{} is {what} that is read", shown_path(place)))
     }
 }
 

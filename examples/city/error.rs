@@ -2,21 +2,27 @@
 
 use std::path::PathBuf;
 
-use megachunk::cli::CliError;
+use megachunk::cli::{CliError, shown_path};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CityError {
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {source}", shown_path(path))]
     File {
         path: PathBuf,
         // Raw: it is shown, and is not to be told again as what lies behind.
         r#source: std::io::Error,
     },
-    #[error("{}: the file is empty; an OpenStreetMap extract (.osm.pbf) was expected", path.display())]
+    #[error(
+        "{}: the file is empty; an OpenStreetMap extract (.osm.pbf) was expected",
+        shown_path(path)
+    )]
     EmptyMap { path: PathBuf },
-    #[error("{}: not an OpenStreetMap extract (.osm.pbf), or a damaged one: {reason}", path.display())]
+    #[error(
+        "{}: not an OpenStreetMap extract (.osm.pbf), or a damaged one: {reason}",
+        shown_path(path)
+    )]
     DamagedMap { path: PathBuf, reason: String },
-    #[error("{}: no streets for cars and people in this extract", path.display())]
+    #[error("{}: no streets for cars and people in this extract", shown_path(path))]
     NoStreets { path: PathBuf },
     #[error("{flag}: {reason}")]
     BadArgument { flag: &'static str, reason: String },

@@ -25,7 +25,7 @@ pub(crate) mod run;
 mod tests;
 
 use megachunk::cli::measure::Machine;
-use megachunk::cli::{CliError, Destination, Screen};
+use megachunk::cli::{CliError, Destination, Screen, shown_path};
 use serde::Serialize;
 
 pub(crate) use args::Args;
@@ -97,7 +97,7 @@ fn draw(
         });
         let svg = svg.map(|file| Ok(file.write(&picture::svg(&scene))?));
         let page = html.map(|file| {
-            let name = args.map.file_name().unwrap_or_default().to_string_lossy();
+            let name = shown_path(args.map.file_name().unwrap_or_default());
             let title = format!("{} agents in {name}", args.agents);
             Ok(file.write(&picture::page(&scene, &city.film, &title))?)
         });

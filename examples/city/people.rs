@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use megachunk::cli::shown_path;
 use megachunk::prelude::*;
 use megachunk::template::spawner::AlongLines;
 
@@ -46,7 +47,7 @@ impl Kinds {
         if let (Some(path), None) = (&args.configs, registry.ids().next()) {
             return Err(CityError::BadArgument {
                 flag: "--configs",
-                reason: format!("there is no config (.toml) in {}", path.display()),
+                reason: format!("there is no config (.toml) in {}", shown_path(path)),
             });
         }
         let mut kinds = WALK.iter().chain(&DRIVE).map(|&(kind, _)| kind);
@@ -54,7 +55,7 @@ impl Kinds {
         if let (Some(path), Some(missing)) = (&args.configs, missing) {
             return Err(CityError::BadArgument {
                 flag: "--configs",
-                reason: format!("{} has no config with the id '{missing}'", path.display()),
+                reason: format!("{} has no config with the id '{missing}'", shown_path(path)),
             });
         }
         Ok(Self { registry })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::output::tell;
+use super::output::{shown_path, tell};
 
 /// Why a subcommand failed. Its message goes to standard error.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum CliError {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("{}{}: {source}", prefix(argument), path.display())]
+    #[error("{}{}: {source}", prefix(argument), shown_path(path))]
     File {
         /// The argument that names it, `--json`.
         argument: Option<String>,
@@ -141,5 +141,11 @@ mod tests {
         };
         assert_eq!(error.told(), "error: --json: out.json: no\n");
         assert_eq!(error.exit_code(), 1);
+        let error = CliError::File {
+            argument: None,
+            path: "\u{1b}[2J\u{202e}out\n".into(),
+            source: std::io::Error::other("no"),
+        };
+        assert_eq!(error.told(), "error: \\u{1b}[2J\\u{202e}out\\n: no\n");
     }
 }

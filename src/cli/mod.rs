@@ -32,6 +32,7 @@ pub use bar::Bar;
 pub use destination::{Destination, Screen};
 pub use error::{CliError, ended};
 pub use interrupt::Interrupt;
+pub use output::shown_path;
 pub use warnings::show_warnings;
 use workload::Registry;
 

@@ -1,6 +1,7 @@
 //! Standard output and standard error, as a program should use them: whoever reads them may stop.
 
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use comfy_table::{Table, TableComponent, presets};
 
@@ -15,6 +16,19 @@ pub(super) fn plain_table() -> Table {
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─');
     table
+}
+
+/// The path of a file as it is told on a terminal: in one line, whole, with what is not to be seen, or changes how the
+/// rest is seen, escaped. O(its characters).
+///
+/// ```
+/// use megachunk::cli::shown_path;
+///
+/// assert_eq!(shown_path("saved games/one.mega"), "saved games/one.mega");
+/// assert_eq!(shown_path("\x1b[2Jone\n"), r"\u{1b}[2Jone\n");
+/// ```
+pub fn shown_path(path: impl AsRef<Path>) -> String {
+    crate::shown::shown_path(path)
 }
 
 /// Writes `text` to standard output. Whoever reads it may stop reading (`| head`): no error.

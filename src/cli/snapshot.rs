@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::CliError;
 use super::destination::{Destination, Screen};
-use super::output::plural;
+use super::output::{plural, shown_path};
 use crate::file_bytes;
 use crate::world::{SnapshotState, SnapshotSummary, StateHashes, StatePart};
 
@@ -57,7 +57,7 @@ impl<'a> Read<'a> {
             path: path.to_owned(),
             source,
         })?;
-        let path_shown = path.display();
+        let path_shown = shown_path(path);
         let bytes = bytes.ok_or_else(|| {
             CliError::Failed(format!("{path_shown} has become longer while it was read"))
         })?;
@@ -73,7 +73,7 @@ impl<'a> Read<'a> {
 
     fn state(&self) -> Result<SnapshotState<'_>, CliError> {
         SnapshotState::of(&self.bytes)
-            .map_err(|error| CliError::Failed(format!("{}: {error}", self.path.display())))
+            .map_err(|error| CliError::Failed(format!("{}: {error}", shown_path(self.path))))
     }
 }
 
@@ -127,7 +127,7 @@ impl Kept {
         self.names += names.sum::<u64>();
         let most = NAMES.max(NAMES_TIMES.saturating_mul(read.bytes.len() as u64));
         if self.names > most {
-            let path = read.path.display();
+            let path = shown_path(read.path);
             return Err(CliError::Failed(format!(
                 "{path}: as JSON the names of what each of its worlds has would be more than {most} bytes; without \
                  --json they need not be written"
@@ -297,7 +297,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     };
     let mut text = String::new();
     for read in &read {
-        let _ = writeln!(text, "{}: {}", read.path.display(), read.summary);
+        let _ = writeln!(text, "{}: {}", shown_path(read.path), read.summary);
     }
     if let Some(compared) = &compared {
         let _ = write!(text, "\n{}", compared.text(most));
@@ -331,7 +331,7 @@ impl Told<'_> {
         match (&self.compared, &self.files[..]) {
             (Some(compared), [here, there]) if compared.differences > 0 => {
                 let count = plural(compared.differences, "difference");
-                let (here, there) = (&here.path, &there.path);
+                let (here, there) = (shown_path(&here.path), shown_path(&there.path));
                 Err(CliError::Failed(format!(
                     "{here} and {there} differ: {count}"
                 )))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::destination::is_standard_stream;
+use super::output::shown_path;
 use crate::trace::Trace;
 
 /// The traces that `paths`, all of them values of `argument`, name; `None` is an argument without a name.
@@ -50,10 +51,10 @@ pub(super) fn trace_named(argument: Option<&str>, path: &Path) -> Result<Trace, 
             Err(match argument {
                 Some(argument) => CliError::BadArgument {
                     argument: argument.to_owned(),
-                    reason: format!("{name} is neither a file nor one of {names}"),
+                    reason: format!("{} is neither a file nor one of {names}", shown_path(name)),
                 },
                 None => CliError::BadArgument {
-                    argument: name.to_owned(),
+                    argument: shown_path(name),
                     reason: format!("neither a file nor one of {names}"),
                 },
             })

@@ -3,6 +3,7 @@
 use core::fmt::{self, Write};
 use std::path::PathBuf;
 
+use crate::shown::shown_path;
 use crate::template::TemplateFault;
 
 /// A place in a file. Ordered by file, then by line.
@@ -18,7 +19,7 @@ pub struct ConfigPlace {
 
 impl fmt::Display for ConfigPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
+        f.write_str(&shown_path(&self.file))?;
         match self.line {
             0 => Ok(()),
             line => write!(f, ":{line}:{}", self.column),

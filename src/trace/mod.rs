@@ -32,6 +32,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::shown::is_seen;
 pub use error::{TraceError, TraceFault};
 pub use event::Event;
 #[cfg(feature = "cli")]
@@ -88,7 +89,8 @@ impl Trace {
     }
 
     /// Reads the trace in the file `path`. It is named after the file: `gcc.trace.gz` is `gcc`. Control characters of
-    /// the file's name are no part of that, nor of errors: `�` stands for each.
+    /// the file's name, and those that change how others are seen, are no part of that, nor of errors: `�` stands for
+    /// each.
     ///
     /// # Errors
     /// [`TraceError`] where the file cannot be opened, or is no trace.
@@ -191,7 +193,7 @@ impl fmt::Debug for Trace {
     }
 }
 
-/// `text` without what would end a line, or change how a terminal writes on.
+/// `text` without what would end a line, or change how a terminal writes on, or how the rest is seen.
 fn one_line(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    text.replace(|letter| !is_seen(letter), "\u{fffd}")
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::CliError;
+use crate::cli::output::shown_path;
 
 /// The source tree: `given`, or the one that `cargo run` was called for, or the one that the
 /// current directory lies in.
@@ -15,7 +16,7 @@ pub(super) fn root(given: Option<&Path>) -> Result<PathBuf, CliError> {
                 argument: "--source".to_owned(),
                 reason: format!(
                     "{} is no source tree of megachunk: there is no loom-tests/Cargo.toml",
-                    given.display()
+                    shown_path(given)
                 ),
             })
         };

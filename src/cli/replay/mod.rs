@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 
 use super::destination::{Destination, Screen};
-use super::output::{grouped, plural};
+use super::output::{grouped, plural, shown_path};
 use super::ready::{can_be_ready, ready};
 use super::trace_named::{told_apart, traces_named};
 use super::workload::Registry;
@@ -209,7 +209,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
 fn save(trace: &Trace, to: Destination<'_>, screen: Screen) -> Result<(), CliError> {
     let name = match screen {
         Screen::Error => trace.name().to_owned(),
-        Screen::Output => to.path().display().to_string(),
+        Screen::Output => shown_path(to.path()),
     };
     let gzip = is_gzip(to.path());
     to.write_with(|out| trace.write(out, gzip))?;

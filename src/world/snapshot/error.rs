@@ -1,11 +1,11 @@
 //! What can go wrong with a snapshot, as a type.
 
 use core::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::entity::Entity;
 use crate::fragment::{FragmentInfo, FragmentKind, which_is};
-use crate::shown::{listed, shown, shown_quoted, shown_text};
+use crate::shown::{listed, shown, shown_path, shown_quoted, shown_text};
 use crate::world::{SystemError, WorldError};
 
 /// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
@@ -389,14 +389,6 @@ fn unregistered(fragments: &[MissingFragment], here: &[(Box<str>, FragmentKind)]
 
 fn is_or_are(count: usize) -> &'static str {
     if count == 1 { "is" } else { "are" }
-}
-
-/// A path as it is told: one that is empty must be seen.
-fn shown_path(path: &Path) -> String {
-    if path.as_os_str().is_empty() {
-        return "the empty path".into();
-    }
-    path.display().to_string()
 }
 
 #[cfg(test)]

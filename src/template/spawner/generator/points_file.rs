@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::super::SpawnError;
 use crate::file_bytes;
+use crate::shown::shown_path;
 use crate::template::spawner::{Generator, Points, SpawnPoint};
 
 const NAME: &str = "points file";
@@ -46,7 +47,7 @@ impl PointsFile {
     /// no text.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, SpawnError> {
         let path = path.as_ref();
-        let file = path.display().to_string();
+        let file = shown_path(path);
         let unreadable = |error: io::Error| SpawnError::Unreadable {
             file: file.as_str().into(),
             error: error.into(),

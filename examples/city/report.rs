@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use megachunk::cli::shown_path;
 use megachunk::prelude::*;
 use megachunk::processor::Timing;
 use serde::Serialize;
@@ -77,6 +78,8 @@ pub(crate) struct Report {
     integrity_errors: u64,
     first_flaw: Option<String>,
     chunk_mib: f64,
+    /// Of each frame.
+    frame_ms: Vec<f64>,
     pub(crate) processors: Vec<Busy>,
     #[serde(skip)]
     times: Vec<Duration>,
@@ -151,6 +154,7 @@ impl Report {
     /// What is known only at the end.
     pub(crate) fn end(&mut self, world: &mut World, trips: &Trips) -> Result<(), CityError> {
         let mut times = self.times.clone();
+        self.frame_ms = times.iter().map(|took| took.as_secs_f64() * 1e3).collect();
         times.sort_unstable();
         let at = |part: f64| {
             let last = times.len().saturating_sub(1) as f64;
@@ -184,7 +188,7 @@ impl fmt::Display for Report {
         writeln!(
             f,
             "{}: {} agents spawned in {:.1} ms; {} frames ({:.1} s at {FRAMES} a second) on {} thread{} in {:.2} s",
-            self.map,
+            shown_path(&self.map),
             self.agents,
             self.spawn_ms,
             self.frames,

@@ -203,6 +203,63 @@ fn agents_that_are_filmed_move_as_often_as_their_level_asks() {
     assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
 }
 
+/// The page of a city of so many seconds.
+fn page(seconds: f64) -> String {
+    let args = Args {
+        html: Some("film.html".into()),
+        ..args(50, seconds)
+    };
+    let mut city = run(&args).unwrap();
+    let world = city.simulation.world_mut();
+    let map = world.resources_mut().remove::<Map>().unwrap();
+    let scene = super::picture::Scene::of(world, &map).unwrap();
+    super::picture::page(&scene, &city.film, "a <city>")
+}
+
+#[test]
+fn the_slider_of_the_page_ends_at_the_last_shot() {
+    // Ten shots a second, the first of them numbered 0.
+    for (seconds, last) in [(0.0, 0), (1.0, 9)] {
+        let page = page(seconds);
+        assert!(page.contains(&format!("max=\"{last}\"")), "{seconds}");
+        assert!(page.contains(&format!("last = {last},")), "{seconds}");
+        let draw = page.split("function draw(time) {\n").nth(1).unwrap();
+        // What fails in a frame does not end the film.
+        assert!(
+            draw.trim_start()
+                .starts_with("requestAnimationFrame(draw);")
+        );
+    }
+}
+
+#[test]
+fn the_page_says_what_it_shows() {
+    let page = page(0.5);
+    for part in [
+        "<canvas id=\"city\" role=\"img\" aria-label=\"a &lt;city>, seen from above\"",
+        "prefers-reduced-motion: reduce",
+        "aria-valuetext",
+        "people",
+        "cars and buses",
+        "flex-wrap: wrap",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn the_drawing_says_what_it_is() {
+    let mut city = run(&args(50, 0.1)).unwrap();
+    let world = city.simulation.world_mut();
+    let map = world.resources_mut().remove::<Map>().unwrap();
+    let scene = super::picture::Scene::of(world, &map).unwrap();
+    let svg = super::picture::svg(&scene);
+    let (root, rest) = svg.split_once(">\n").unwrap();
+    assert!(root.contains("role=\"img\""), "{root}");
+    assert!(rest.starts_with("<title>"), "{}", &rest[..200]);
+    assert!(rest.contains("<desc>Streets, buildings"));
+}
+
 #[test]
 fn a_world_that_is_damaged_is_no_success() {
     let mut city = run(&args(10, 0.1)).unwrap();

@@ -108,9 +108,22 @@ fn pictures_page_and_trace_are_written() {
     assert!(html.contains("© OpenStreetMap contributors"));
     assert!(!html.contains("http"), "the page needs nothing but itself");
     assert!(!html.contains('@'), "nothing is left to be filled in");
+    assert!(
+        html.contains("max=\"9\""),
+        "ten shots, the first one numbered 0"
+    );
     let trace: serde_json::Value = serde_json::from_str(&text("trace.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text("city.json")).unwrap();
     assert_eq!(json["format"], "megachunk-city 1");
+    let frames: Vec<f64> = json["frame_ms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|ms| ms.as_f64().unwrap())
+        .collect();
+    assert_eq!(frames.len(), 60);
+    let longest = frames.iter().copied().fold(0.0, f64::max);
+    assert_eq!(json["frame_max_ms"].as_f64().unwrap(), longest);
     assert!(json["machine"]["cores"].as_u64().unwrap() >= 1, "{json}");
     let names: Vec<&str> = json["processors"]
         .as_array()

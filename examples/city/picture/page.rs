@@ -48,7 +48,8 @@ pub(crate) fn page(scene: &Scene<'_>, film: &Film, title: &str) -> String {
         ("HEIGHT", height.to_string()),
         ("GROUND", ground),
         ("ACTORS", film.cars.len().to_string()),
-        ("SHOTS", film.shots.len().to_string()),
+        // The number of the last shot: the slider ends there.
+        ("LAST", film.shots.len().saturating_sub(1).to_string()),
         ("SECONDS_A_SHOT", (SHOT as f64 / FRAMES).to_string()),
         ("NEAR", (NEAR * frame.scale).to_string()),
         ("FAR", (FAR * frame.scale).to_string()),

@@ -4,6 +4,10 @@ use std::fmt::Write;
 
 use super::canvas::{Canvas, Frame, Paint};
 
+/// What there is to see, for who cannot see it.
+const SHOWS: &str = "Streets, buildings and water from above; blue dots are people, red and orange ones cars and buses, \
+                     grey ones exhaust; two rings lie round the camera.";
+
 #[derive(Debug)]
 pub(super) struct Vector {
     text: String,
@@ -14,7 +18,7 @@ impl Vector {
         let [width, height] = frame.size;
         Self {
             text: format!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n<desc>Map data © OpenStreetMap contributors, ODbL 1.0</desc>\n"
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>A crowd on the streets of a city</title>\n<desc>{SHOWS} Map data © OpenStreetMap contributors, ODbL 1.0</desc>\n"
             ),
         }
     }

@@ -6,11 +6,11 @@
 //! then it is empty first, and what a program that is ended, or a full disk, leaves of it is a part.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use super::output::{show, show_with, tell};
+use super::output::{show, show_with, shown_path, tell};
 use crate::whole_file;
 
 /// Whether `path` means standard output, or input where something is read.
@@ -71,7 +71,7 @@ impl<'a> Destination<'a> {
             if let Some(input) = inputs.iter().find(replaces) {
                 return Err(CliError::BadArgument {
                     argument: argument.into(),
-                    reason: format!("{} is a file that is read", input.display()),
+                    reason: format!("{} is a file that is read", shown_path(input)),
                 });
             }
         }
@@ -87,7 +87,7 @@ impl<'a> Destination<'a> {
                     reason: format!(
                         "only one result can go to {place}; {} goes to {}",
                         one.argument,
-                        one.path.display()
+                        shown_path(one.path)
                     ),
                 });
             }
@@ -221,6 +221,23 @@ impl Screen {
             Self::Error
         } else {
             Self::Output
+        }
+    }
+
+    /// How many characters a line of it has, if it is a terminal.
+    pub(super) fn width(self) -> Option<usize> {
+        let mut table = comfy_table::Table::new();
+        if self == Self::Error {
+            table.use_stderr();
+        }
+        table.width().map(usize::from)
+    }
+
+    /// Whether it is a terminal.
+    pub(super) fn is_terminal(self) -> bool {
+        match self {
+            Self::Output => io::stdout().is_terminal(),
+            Self::Error => io::stderr().is_terminal(),
         }
     }
 

@@ -75,6 +75,8 @@ fn map_writes_one_svg_without_scripts_or_links() {
     success(&map(&files));
     let picture = std::fs::read_to_string(&svg).unwrap();
     is_plain_svg(&picture);
+    assert!(picture.contains("role=\"img\">\n<title>small at its end: "));
+    assert!(picture.contains("<desc>") && picture.contains("</desc>"));
     for name in [
         "naive",
         "busy_block",
@@ -87,6 +89,36 @@ fn map_writes_one_svg_without_scripts_or_links() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn map_tells_programs_what_it_draws() {
+    let arguments = ["--workload", "fill", "--size", "1000", "--json", "-"];
+    let json: serde_json::Value = serde_json::from_str(&success(&map(&arguments))).unwrap();
+    assert_eq!(json["format"], "megachunk-map 1");
+    assert_eq!(json["title"], "fill at its end: 1,000 events on 1 thread");
+    let all = |of: &str| json[of].as_array().unwrap().clone();
+    let [indices, chunks] = [all("indices"), all("chunks")];
+    assert_eq!((indices.len(), chunks.len()), (3, 3));
+    for index in &indices {
+        assert_eq!(index["figures"]["live"], 1_000, "{index}");
+        let rows = index["rows"].as_array().unwrap().iter();
+        let cells = rows.flat_map(|row| row["cells"].as_array().unwrap());
+        let live: u64 = cells.filter_map(serde_json::Value::as_u64).sum();
+        assert_eq!(live, 1_000, "{index}");
+    }
+    for chunks in &chunks {
+        let runs = chunks["runs"].as_array().unwrap();
+        assert_eq!(chunks["figures"]["runs"], runs.len(), "{chunks}");
+        let lengths = runs.iter().map(|run| run[1].as_u64().unwrap());
+        assert_eq!(
+            chunks["figures"]["in_use"],
+            lengths.sum::<u64>(),
+            "{chunks}"
+        );
+    }
+    let said = refusal(&map(&["--workload", "fill", "--json", "-", "--svg", "-"]));
+    assert!(said.contains("only one result"), "{said}");
 }
 
 #[cfg(target_os = "linux")]

@@ -104,6 +104,21 @@ fn a_world_is_drawn_in_colours_and_as_svg() {
     }
     let printed = success(&map("fragmented", &["--svg", "-"]));
     is_plain_svg(&printed);
+    let printed = success(&map("fragmented", &["--json", "-"]));
+    let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(json["format"], "megachunk-map 1");
+    let sum = |of: &serde_json::Value| -> u64 {
+        let groups = of["groups"].as_array().unwrap().iter();
+        let chunks = groups.flat_map(|group| group.as_array().unwrap());
+        chunks
+            .map(|chunk| chunk["entities"].as_u64().unwrap())
+            .sum()
+    };
+    let compositions = json["compositions"].as_array().unwrap();
+    assert!(compositions.iter().all(|one| one["entities"] == sum(one)));
+    let entities: u64 = compositions.iter().map(sum).sum();
+    assert_eq!(json["entities"], entities);
+    assert!(entities > 0);
 }
 
 #[test]

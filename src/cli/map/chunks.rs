@@ -103,7 +103,7 @@ pub(super) struct ChunkMap {
 }
 
 /// What can be said of the chunks in numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub(super) struct ChunkFigures {
     pub(super) runs: usize,
     pub(super) in_use: usize,
@@ -139,6 +139,11 @@ impl Megachunk {
 impl ChunkMap {
     pub(super) fn new(name: &'static str, placement: ChunkPlacement) -> Self {
         Self { name, placement }
+    }
+
+    /// The runs that are in use, ascending.
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.placement.runs
     }
 
     pub(super) fn megachunks(&self) -> Vec<Megachunk> {

@@ -15,7 +15,7 @@ pub(super) struct IndexMap {
 }
 
 /// What can be said of an index in numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub(super) struct IndexFigures {
     pub(super) live: usize,
     /// Blocks that ids were ever handed out of.

@@ -8,7 +8,6 @@
 //! A world is drawn as its compositions, each a strip of its chunks, darker the more of their rows are in use.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
@@ -24,6 +23,7 @@ use crate::trace::replay::{Replay, ReplayError};
 
 mod chunks;
 mod index;
+mod json;
 mod shade;
 mod svg;
 mod terminal;
@@ -91,6 +91,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
+    /// Write what the picture shows to a file as JSON (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
     /// Whether the terminal's picture has colours
     #[arg(long, value_enum, default_value = "auto")]
     color: Colour,
@@ -108,7 +112,7 @@ enum Moment {
 /// Whether there are colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Colour {
-    /// On a terminal, unless NO_COLOR is set to anything, or TERM is dumb
+    /// Where the picture goes to a terminal, unless NO_COLOR is set to anything, or TERM is dumb
     Auto,
     Always,
     Never,
@@ -143,6 +147,13 @@ impl Subject {
             Self::World(map) => map.svg(),
         }
     }
+
+    fn json(&self) -> String {
+        match self {
+            Self::Allocators(picture) => json::draw(picture),
+            Self::World(map) => map.json(),
+        }
+    }
 }
 
 /// What allocators have given out.
@@ -174,24 +185,27 @@ fn allocator_names() -> PossibleValuesParser {
 /// # Errors
 /// [`CliError`] where the trace cannot be read or an allocator fails, or no world can be made.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    let files = Destination::open_all([("--svg", args.svg.as_deref())], &inputs(args))?;
+    let files = [
+        ("--svg", args.svg.as_deref()),
+        ("--json", args.json.as_deref()),
+    ];
+    let files = Destination::open_all(files, &inputs(args))?;
     let screen = Screen::beside(&files);
     let subject = Subject::of(args)?;
     let canvas = Canvas {
-        width: width(),
+        width: width(screen),
         colour: match args.color {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => {
-                std::io::stdout().is_terminal() && wants_colour(|name| std::env::var_os(name))
-            }
+            Colour::Auto => screen.is_terminal() && wants_colour(|name| std::env::var_os(name)),
         },
     };
     let shown = screen.show(&subject.text(canvas));
     // Whatever became of the screen.
-    let [svg] = files;
+    let [svg, json] = files;
     let drawn = svg.map_or(Ok(()), |file| file.write(&subject.svg()));
-    CliError::last_of([shown, drawn])
+    let written = json.map_or(Ok(()), |file| file.write(&subject.json()));
+    CliError::last_of([shown, drawn, written])
 }
 
 /// The files that are read.
@@ -210,9 +224,9 @@ pub(super) fn wants_colour(variable: impl Fn(&str) -> Option<OsString>) -> bool 
     !refuses && !cannot
 }
 
-/// The terminal's width; where there is none, `COLUMNS`, or 100.
-fn width() -> usize {
-    let terminal = comfy_table::Table::new().width().map(usize::from);
+/// The width of the terminal that the text goes to; where there is none, `COLUMNS`, or 100.
+fn width(screen: Screen) -> usize {
+    let terminal = screen.width();
     let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal.or_else(variable).unwrap_or(100)
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::Picture;
 use super::chunks::{ChunkMap, Megachunk};
 use super::index::IndexMap;
-use super::shade::{RUNS, Shade, run_kind};
+use super::shade::{Fill, RUNS, Shade, run_kind};
 use crate::cli::output::{grouped, plural};
 use crate::markup::escaped;
 
@@ -37,7 +37,16 @@ pub(super) fn draw(picture: &Picture) -> String {
             drawing.chunks(map);
         }
     }
-    drawing.finish()
+    let captions = picture.indices.iter().map(|map| {
+        let caption = super::index_caption(&map.figures());
+        format!("{}: {caption}.", map.name)
+    });
+    let chunks = picture.chunks.iter().map(|map| {
+        let caption = super::chunk_caption(&map.figures());
+        format!("{}: {caption}.", map.name)
+    });
+    let captions: Vec<String> = captions.chain(chunks).collect();
+    drawing.finish(&picture.title, &captions.join(" "))
 }
 
 /// Grows downwards.
@@ -79,15 +88,12 @@ impl Drawing {
         self.bottom += 8;
     }
 
-    fn legend(&mut self, entries: &[(&str, String)]) {
+    fn legend(&mut self, entries: &[(Fill, String)]) {
         self.bottom += 18;
         let mut x = 20;
-        for (colour, meaning) in entries {
-            let y = self.bottom - 9;
-            let _ = writeln!(
-                self.body,
-                r#"<rect x="{x}" y="{y}" width="10" height="10" fill="{colour}"/>"#
-            );
+        for (fill, meaning) in entries {
+            let path = fill.rectangle([x, self.bottom - 9], [10, 10]);
+            let _ = writeln!(self.body, r#"<path {fill} d="{path}"/>"#);
             self.text(x + 15, self.bottom, "l", meaning);
             x += 40 + 7 * meaning.chars().count();
         }
@@ -110,10 +116,10 @@ impl Drawing {
     }
 
     fn run_legend(&mut self) {
-        let mut entries = vec![("#e9e6ee", "free".to_owned())];
-        entries.extend(
-            RUNS.map(|(longest, colour, ..)| (colour, format!("in a run of up to {longest}"))),
-        );
+        let mut entries = vec![(Fill::Colour("#e9e6ee"), "free".to_owned())];
+        entries.extend(RUNS.map(|(longest, colour, ..)| {
+            (Fill::Colour(colour), format!("in a run of up to {longest}"))
+        }));
         self.legend(&entries);
     }
 
@@ -146,16 +152,18 @@ impl Drawing {
                 .collect();
             let mut column = 0;
             for same in shades.chunk_by(|one, other| one == other) {
-                let path = paths.entry(same[0]).or_default();
-                let (x, width) = (LEFT + column * CELL, same.len() * CELL);
-                let _ = write!(path, "M{x} {}h{width}v{}h-{width}z", self.bottom, CELL - 1);
+                if let Some(fill) = same[0].svg() {
+                    let (x, width) = (LEFT + column * CELL, same.len() * CELL);
+                    let path = fill.rectangle([x, self.bottom], [width, CELL - 1]);
+                    paths.entry(same[0]).or_default().push_str(&path);
+                }
                 column += same.len();
             }
             self.bottom += CELL;
         }
         for (shade, path) in paths {
-            if let Some(colour) = shade.svg() {
-                let _ = writeln!(self.body, r#"<path fill="{colour}" d="{path}"/>"#);
+            if let Some(fill) = shade.svg() {
+                let _ = writeln!(self.body, r#"<path {fill} d="{path}"/>"#);
             }
         }
     }
@@ -215,11 +223,14 @@ impl Drawing {
         self.body.push_str("</g>\n");
     }
 
-    pub(super) fn finish(self) -> String {
+    /// The picture; for who cannot see it, it is called `title`, and what it shows is said.
+    pub(super) fn finish(self, title: &str, shows: &str) -> String {
+        let (title, shows) = (escaped(title), escaped(shows));
         let height = self.bottom + 24;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-             width=\"{WIDTH}\" height=\"{height}\" font-family=\"system-ui, sans-serif\">\n\
+             width=\"{WIDTH}\" height=\"{height}\" font-family=\"system-ui, sans-serif\" role=\"img\">\n\
+             <title>{title}</title>\n<desc>{shows}</desc>\n\
              <style>.h{{font-size:17px;font-weight:600}}.c{{font-size:13px}}.n{{font-weight:600}}\
              .l{{font-size:12px}}.s{{font-size:8px;fill:#555}}</style>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{}</svg>\n",

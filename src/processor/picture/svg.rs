@@ -13,6 +13,9 @@ use crate::processor::picture::legend::legend;
 use crate::processor::picture::place::{Placed, Rectangle, shown};
 use crate::processor::picture::{Picture, Shape, Tie};
 
+/// What it shows, for who cannot see it.
+const SHOWS: &str = "A band for each phase, in which time goes to the right. A box is a processor; a line from one to \
+                     another says which of them waits, and why. At a bar commands are flushed.";
 /// Round everything; between a band's edge and what is in it; room for the name of a phase.
 const MARGIN: f64 = 16.0;
 const INSET: f64 = 14.0;
@@ -223,11 +226,13 @@ impl Drawing<'_> {
     fn finish(self) -> String {
         let (width, height) = (self.width, self.bottom + MARGIN - 10.0);
         let order = "#4a4a55";
+        let title = escaped(&self.picture.title);
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
-             width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"system-ui, sans-serif\">\n\
+             width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"system-ui, sans-serif\" role=\"img\">\n\
+             <title>{title}</title>\n<desc>{SHOWS}</desc>\n\
              <style>.h{{font-size:17px;font-weight:600}}.l{{font-size:12px}}.n{{font-size:13px;font-weight:600;fill:#444}}\
-             .t{{font-size:12px}}.i{{fill:#777}}.s{{font-size:9.5px;fill:#666}}\
+             .t{{font-size:12px}}.i{{fill:#555}}.s{{font-size:9.5px;fill:#555}}\
              .o,.f,.c{{fill:none;stroke:{order};stroke-width:1.2}}.f{{stroke:#2563a8;stroke-width:1.8}}\
              .c{{stroke:#c2571a;stroke-dasharray:5 3}}.a{{stroke:none}}.o.a{{fill:{order}}}.f.a{{fill:#2563a8}}.c.a{{fill:#c2571a}}\
              .v{{stroke:#777}}.x{{stroke:#222;stroke-width:2.4}}.d{{stroke:#999;stroke-dasharray:3 2}}\

@@ -10,6 +10,7 @@ use crate::cli::output::{grouped, plural};
 use crate::world::{World, WorldStats};
 
 mod composition;
+mod json;
 mod label;
 mod made;
 mod strip;
@@ -71,6 +72,11 @@ impl WorldMap {
     /// The picture as SVG.
     pub(super) fn svg(&self) -> String {
         svg::draw(self)
+    }
+
+    /// What the picture shows, as JSON.
+    pub(super) fn json(&self) -> String {
+        json::draw(self)
     }
 
     /// The first compositions, and those that are left as one; all, if one alone would be left.

@@ -45,7 +45,11 @@ pub(super) fn draw(map: &WorldMap) -> String {
     if let Some(idle) = map.idle() {
         drawing.line(&idle);
     }
-    drawing.finish()
+    let shows = format!(
+        "A line of cells for each composition, darker the more of their rows are in use. {}.",
+        map.totals().join(". ")
+    );
+    drawing.finish(&map.title, &shows)
 }
 
 fn composition(drawing: &mut Drawing, one: &Composition, cells: &[Cell]) {
@@ -87,13 +91,13 @@ fn caption(one: &Composition) -> String {
 }
 
 fn square(drawing: &mut Drawing, x: usize, filled: &Filled) {
-    let Some(colour) = filled.shade().svg() else {
+    let Some(fill) = filled.shade().svg() else {
         return;
     };
-    let (y, side) = (drawing.bottom, CELL - 1);
+    let path = fill.rectangle([x, drawing.bottom], [CELL - 1, CELL - 1]);
     let _ = writeln!(
         drawing.body,
-        "<path fill=\"{colour}\" d=\"M{x} {y}h{side}v{side}h-{side}z\"><title>{}: {} of {} rows in use, {}</title></path>",
+        "<path {fill} d=\"{path}\"><title>{}: {} of {} rows in use, {}</title></path>",
         plural(filled.chunks, "chunk"),
         grouped(filled.entities),
         grouped(filled.capacity),

@@ -239,7 +239,10 @@ fn colours_change_no_figures() {
         colour: true,
         ..PLAIN
     });
-    assert!(coloured.contains("\x1b[38;5;53m█\x1b[0m"), "{coloured}");
+    assert!(
+        coloured.contains("\x1b[48;5;53;38;5;231m8\x1b[0m"),
+        "{coloured}"
+    );
     let without = |text: &str| {
         let figures = text.lines().find(|line| line.contains("Ant")).unwrap();
         let words = figures.split_whitespace();

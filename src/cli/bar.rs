@@ -17,6 +17,8 @@ pub struct Bar {
     shown: Option<ProgressBar>,
     /// When the last line was told in its place.
     told: Cell<Instant>,
+    /// When it was last drawn anew for no other reason than time.
+    ticked: Cell<Instant>,
 }
 
 /// The one that is shown now.
@@ -24,6 +26,8 @@ static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Between two lines in place of a bar.
 const EVERY: Duration = Duration::from_secs(10);
+
+const SECOND: Duration = Duration::from_secs(1);
 
 impl Bar {
     /// A bar of so many steps, or a spinner, as indicatif's `template` draws it.
@@ -38,6 +42,7 @@ impl Bar {
         Self {
             shown,
             told: Cell::new(Instant::now()),
+            ticked: Cell::new(Instant::now()),
         }
     }
 
@@ -77,9 +82,13 @@ impl Bar {
         }
     }
 
-    /// Draws it anew: time passes.
+    /// Draws it anew if a second has passed: what moves more often draws eyes, and what reads a terminal aloud has
+    /// something to say each time.
     pub(super) fn tick(&self) {
-        if let Some(bar) = &self.shown {
+        if let Some(bar) = &self.shown
+            && self.ticked.get().elapsed() >= SECOND
+        {
+            self.ticked.set(Instant::now());
             bar.tick();
         }
     }

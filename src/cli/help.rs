@@ -4,7 +4,8 @@
 pub(super) const EXIT_CODES: &str = "\
 Exit codes: 0, all is well; 1, something failed, and standard error says what; 2, an argument is wrong; 130, the run was \
 interrupted (Ctrl-C, SIGTERM), and what there was until then is shown and written.
-RUST_LOG says what the library tells on standard error [default: warn].";
+RUST_LOG says what the library tells on standard error [default: warn]. Where TERM is dumb or unset, how far a run is \
+comes in lines, in place of a line that changes; NO_COLOR, set to anything, keeps colours away.";
 
 /// `text`, and the exit codes after it.
 fn with_codes(text: &str) -> String {

@@ -56,6 +56,28 @@ pub(super) fn tell(text: &str) {
     let _ = above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
+/// `text` as lines of so many characters at most, if no word is longer; those after the first one begin with so many
+/// spaces. O(characters).
+pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut room = width;
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        if lines.is_empty() {
+            room = width.saturating_sub(letters);
+        } else if letters < room {
+            lines.push(' ');
+            room -= letters + 1;
+        } else {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', indent));
+            room = width.saturating_sub(indent + letters);
+        }
+        lines.push_str(word);
+    }
+    lines
+}
+
 /// `1 thread`, `12,345 threads`.
 pub(super) fn plural(count: usize, noun: &str) -> String {
     format!(
@@ -91,6 +113,20 @@ mod tests {
         assert_eq!(lines.len(), 3, "{text}");
         assert!(lines[1].chars().all(|one| one == '─'), "{text}");
         assert!(!text.contains(['+', '|', '-']), "{text}");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        for (text, width, expected) in [
+            ("", 10, ""),
+            ("one two", 7, "one two"),
+            ("one two", 6, "one\n  two"),
+            ("one two three", 7, "one two\n  three"),
+            ("größer als", 10, "größer als"),
+            ("longer than that", 4, "longer\n  than\n  that"),
+        ] {
+            assert_eq!(wrapped(text, width, 2), expected, "{text} in {width}");
+        }
     }
 
     #[test]

@@ -66,6 +66,11 @@ fn a_run_ends_in_a_table_a_report_and_json() {
     let json = fs::read_to_string(folder.join("out.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["format"], "megachunk-bench 1");
+    let arguments: Vec<_> = json["arguments"].as_array().unwrap().iter().collect();
+    assert!(
+        arguments.len() > 6 && arguments.contains(&&"--quick".into()),
+        "{arguments:?}"
+    );
     let rows = json["rows"].as_array().unwrap();
     let one = |row: &&serde_json::Value| row["threads"] == 1 && row["workload"] == "pair";
     let contenders: Vec<_> = rows
@@ -85,6 +90,34 @@ fn a_run_ends_in_a_table_a_report_and_json() {
 
     let report = fs::read_to_string(folder.join("bench-report.html")).unwrap();
     assert!(report.contains("<svg") && report.trim_end().ends_with("</html>"));
+    assert_eq!(
+        report.matches("<svg ").count(),
+        report.matches("<svg role=\"img\" aria-label=\"").count()
+    );
+}
+
+#[test]
+fn figures_come_in_lines_to_who_asks_for_them() {
+    let folder = folder("bench_plain");
+    let arguments = "--quick --reps 1 --threads 1 --filter ^pair$ --contenders naive,bitmask";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let printed = |more: &[&str]| {
+        let output = megachunk(&folder, &[&arguments[..], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    assert!(printed(&[]).contains('─'), "a pipe has the table");
+    let plain = printed(&["--plain"]);
+    let line = plain.lines().nth(1).unwrap();
+    assert!(
+        line.starts_with("pair on 1 thread, ns/life: naive "),
+        "{plain}"
+    );
+    assert!(
+        line.contains(", bitmask ") && line.contains("; × naive ~"),
+        "{plain}"
+    );
+    assert!(!plain.contains('─'), "{plain}");
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -51,6 +51,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", default_value = "bench-report.html")]
     pub html: PathBuf,
 
+    /// Show the figures as lines and not as a table, as is done where a table is wider than the terminal.
+    #[arg(long)]
+    pub plain: bool,
+
     /// Only list the rows and the contenders.
     #[arg(long)]
     pub list: bool,

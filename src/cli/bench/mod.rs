@@ -5,7 +5,7 @@ use super::CliError;
 use super::destination::{Destination, Screen};
 use super::interrupt::Interrupt;
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
-use super::output::plural;
+use super::output::{plural, shown_path};
 use super::report::{Report, Row, Section, Skipped};
 use super::trace_named::{told_apart, traces_named};
 use super::workload::Registry;
@@ -79,7 +79,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     let report = measure(args, &cells)?;
 
     // Each result whatever became of the others: they took minutes.
-    let shown = screen.show(&report.to_table());
+    let shown = screen.show(&report.to_text(screen.width(), args.plain));
     let json = json.map_or(Ok(()), |json| json.write(&report.to_json()));
     let page = report.to_html();
     let page = page.map_err(|error| CliError::Failed(error.to_string()));
@@ -87,7 +87,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     let told = match has_page && html.is_ok() {
         true => screen.show(&format!(
             "Report: {}, also with the least and the most of all repetitions\n",
-            args.html.display()
+            shown_path(&args.html)
         )),
         false => Ok(()),
     };

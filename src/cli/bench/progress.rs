@@ -43,13 +43,8 @@ impl Progress {
     fn lines(&self, cell: &Planned<'_>, rows: &[Row], skipped: &[Skipped]) -> String {
         let mut text = String::new();
         for name in &cell.rows {
-            let measured = rows.iter().filter(|row| row.workload == *name).map(|row| {
-                let void = if row.void { " void" } else { "" };
-                match row.median() {
-                    Some(median) => format!("{} {median:.2}{void}", row.contender),
-                    None => format!("{} -{void}", row.contender),
-                }
-            });
+            let measured = rows.iter().filter(|row| row.workload == *name);
+            let measured = measured.map(Row::told);
             let others = skipped.iter().filter(|row| row.workload == *name);
             let others = others.map(|row| {
                 let what = if row.failed { "FAILED" } else { "skipped" };

@@ -2,24 +2,16 @@
 
 use core::fmt::Write;
 
-use super::plot::{self, Bar, Line, PlotError};
+use super::plot::{self, Bar, Line, Mark, PlotError};
 use super::{Report, Row, Section, UNOPTIMISED};
 use crate::cli::measure::Figures;
 use crate::markup::escaped;
 
-const STYLE: &str = "
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 1180px;
-       margin: 2em auto; padding: 0 1em; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 2em; border-bottom: 1px solid #ddd; }
-.plots { display: flex; flex-wrap: wrap; gap: 12px; align-items: flex-start; }
-.plots svg { border: 1px solid #eee; border-radius: 4px; max-width: 100%; }
-.key span { display: inline-block; margin-right: 1.2em; white-space: nowrap; }
-.key i { display: inline-block; width: .9em; height: .9em; margin-right: .35em; }
-table { border-collapse: collapse; font-size: 13px; }
-th, td { padding: 2px 9px; text-align: right; border-bottom: 1px solid #eee; }
-th:first-child, td:first-child, td.name, th.name { text-align: left; }
-tr.void td { color: #999; } dt { float: left; clear: left; width: 9em; color: #666; }
-dd { margin-left: 9em; }";
+mod figures;
+#[cfg(test)]
+mod tests;
+
+const STYLE: &str = include_str!("html/style.css");
 
 impl Report {
     /// The report as a page.
@@ -30,21 +22,34 @@ impl Report {
         let mut page = Page(String::new());
         let command = self.command();
         page.line("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
-        page.line("<meta name=\"viewport\" content=\"width=device-width\">");
+        page.line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
         page.line(&format!(
-            "<title>megachunk {command}</title>\n<style>{STYLE}\n</style>\n</head>"
+            "<title>megachunk {command}</title>\n<style>\n{STYLE}</style>\n</head>"
         ));
-        page.line(&format!("<body>\n<h1>megachunk {command}</h1>"));
+        page.line(&format!("<body>\n<main>\n<h1>megachunk {command}</h1>"));
         self.describe(&mut page);
-        for section in Section::ALL {
-            if self.rows.iter().any(|row| row.section == section) {
-                self.section(&mut page, section)?;
-            }
+        self.parts(&mut page);
+        for section in self.sections() {
+            self.section(&mut page, section)?;
         }
         self.all_rows(&mut page);
         self.all_skipped(&mut page);
-        page.line("</body>\n</html>");
+        page.line("</main>\n</body>\n</html>");
         Ok(page.0)
+    }
+
+    /// Links to the parts of the page.
+    fn parts(&self, page: &mut Page) {
+        page.line("<nav aria-label=\"Parts of this page\">\n<ul>");
+        for section in self.sections() {
+            let (id, title) = (id(section), section.title());
+            page.line(&format!("<li><a href=\"#{id}\">{title}</a></li>"));
+        }
+        page.line("<li><a href=\"#figures\">All figures</a></li>");
+        if !self.skipped.is_empty() {
+            page.line("<li><a href=\"#skipped\">Without a figure</a></li>");
+        }
+        page.line("</ul>\n</nav>");
     }
 
     fn describe(&self, page: &mut Page) {
@@ -71,15 +76,15 @@ impl Report {
             "<p>Bars are medians of interleaved repetitions in one process, whiskers go from the \
              least to the most; the axes are logarithmic. Of times, shorter is better; of one \
              contender against another, longer: how many times as fast. An operation's time \
-             is wall time by the operations of all threads. Pale bars are void: the machine gave \
-             fewer than 0.9 processors a thread while they were measured.</p>",
+             is wall time by the operations of all threads. A pale bar with “void” behind its figure says \
+             nothing: the machine gave fewer than 0.9 processors a thread while it was measured.</p>",
         );
         if let Some(quick) = self.quick() {
             page.line(&format!("<p><strong>{quick}</strong></p>"));
         }
         if let Some(unsteady) = self.unsteady() {
             page.line(&format!(
-                "<p>{} Bars of such ratios are pale, too.</p>",
+                "<p>{} Bars of such ratios are pale, too, and have a ~ before their figures.</p>",
                 escaped(&unsteady)
             ));
         }
@@ -108,7 +113,10 @@ impl Report {
 
     fn section(&self, page: &mut Page, section: Section) -> Result<(), PlotError> {
         let contenders = self.contenders(section);
-        page.line(&format!("<h2>{}</h2>\n<p class=\"key\">", section.title()));
+        let (id, title) = (id(section), section.title());
+        page.line(&format!(
+            "<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{title}</h2>\n<p class=\"key\">"
+        ));
         let colours = plot::colours(section, &contenders);
         for (name, &colour) in contenders.iter().zip(&colours) {
             let colour = plot::css(colour);
@@ -118,11 +126,11 @@ impl Report {
             ));
         }
         page.line("</p>\n<div class=\"plots\">");
-        if let Some(glance) = self.glance(section)? {
-            page.line(&glance);
+        if let Some((title, glance)) = self.glance(section)? {
+            page.figure(&title, &glance);
         }
-        for plot in self.scale_plots(section, &contenders, &colours)? {
-            page.line(&plot);
+        for (title, plot) in self.scale_plots(section, &contenders, &colours)? {
+            page.figure(&title, &plot);
         }
         let mut names: Vec<_> = self
             .lines(section)
@@ -143,14 +151,14 @@ impl Report {
                 continue;
             }
             let unit = rows().next().map_or("ns", |row| row.unit);
-            page.line(&plot::bars(name, unit, &bars, None)?);
+            page.figure(name, &plot::bars(name, unit, &bars, None)?);
         }
-        page.line("</div>");
+        page.line("</div>\n</section>");
         Ok(())
     }
 
-    /// How many times as fast as the first reference the product is, on every row.
-    fn glance(&self, section: Section) -> Result<Option<String>, PlotError> {
+    /// How many times as fast as the first reference the product is, on every row: a title and a plot.
+    fn glance(&self, section: Section) -> Result<Option<(String, String)>, PlotError> {
         let [reference, _] = section.references();
         let product = self
             .rows
@@ -167,7 +175,7 @@ impl Report {
                         max: ratio,
                     },
                     colour: plot::colours(section, &[section.product()])[0],
-                    pale: self.is_unsteady(row, reference),
+                    mark: self.is_unsteady(row, reference).then_some(Mark::Unsteady),
                 })
             })
             .collect();
@@ -175,16 +183,17 @@ impl Report {
             return Ok(None);
         }
         let title = format!("{} against {reference}", section.product());
-        plot::bars(&title, "times as fast", &bars, Some(1.0)).map(Some)
+        let plot = plot::bars(&title, "times as fast", &bars, Some(1.0))?;
+        Ok(Some((title, plot)))
     }
 
-    /// For each phase of `scale`, time over the number of live ids.
+    /// For each phase of `scale`, time over the number of live ids: titles and plots.
     fn scale_plots(
         &self,
         section: Section,
         contenders: &[&str],
         colours: &[usize],
-    ) -> Result<Vec<String>, PlotError> {
+    ) -> Result<Vec<(String, String)>, PlotError> {
         let mut plots = Vec::new();
         for phase in ["create", "lookup", "destroy"] {
             let points = |contender: &str| -> Vec<(f64, f64)> {
@@ -203,64 +212,29 @@ impl Report {
             let lines: Vec<_> = contenders
                 .iter()
                 .zip(colours)
-                .map(|(contender, &colour)| Line {
+                .map(|(&name, &colour)| Line {
+                    name,
                     colour,
-                    points: points(contender),
+                    points: points(name),
                 })
                 .filter(|line| !line.points.is_empty())
                 .collect();
             if !lines.is_empty() {
                 let title = format!("scale: {phase}");
-                plots.push(plot::lines(&title, "live ids", "ns/id", &lines)?);
+                let plot = plot::lines(&title, "live ids", "ns/id", &lines)?;
+                plots.push((title, plot));
             }
         }
         Ok(plots)
-    }
-
-    fn all_rows(&self, page: &mut Page) {
-        page.line("<h2>All figures</h2>\n<table>\n<tr><th class=\"name\">workload</th>");
-        page.line("<th>threads</th><th class=\"name\">contender</th><th>unit</th><th>min</th>");
-        page.line(&format!(
-            "<th>median</th><th>max</th><th>× {}</th><th>× {}</th>",
-            self.reference_names(0),
-            self.reference_names(1)
-        ));
-        page.line("<th>RMW</th><th>lost claims</th><th>MiB</th></tr>");
-        for row in &self.rows {
-            let [naive, published] = row.section.references();
-            let class = if row.void { " class=\"void\"" } else { "" };
-            let cells = [
-                row.unit.to_owned(),
-                figure(Some(row.ns.min)),
-                figure(row.median()),
-                figure(Some(row.ns.max)),
-                self.ratio_text(row, naive).unwrap_or_default(),
-                self.ratio_text(row, published).unwrap_or_default(),
-                row.rmw_per_op
-                    .map_or_else(String::new, |count| format!("{count:.3}")),
-                row.failed_claims_per_op
-                    .map_or_else(String::new, |count| format!("{count:.3}")),
-                figure(
-                    row.memory_bytes
-                        .map(|bytes| bytes as f64 / f64::from(1 << 20)),
-                ),
-            ];
-            page.line(&format!(
-                "<tr{class}><td>{}</td><td>{}</td><td class=\"name\">{}</td><td>{}</td></tr>",
-                escaped(&row.workload),
-                row.threads,
-                escaped(row.contender),
-                cells.join("</td><td>"),
-            ));
-        }
-        page.line("</table>");
     }
 
     fn all_skipped(&self, page: &mut Page) {
         if self.skipped.is_empty() {
             return;
         }
-        page.line("<h2>Without a figure</h2>\n<ul>");
+        page.line(
+            "<section aria-labelledby=\"skipped\">\n<h2 id=\"skipped\">Without a figure</h2>\n<ul>",
+        );
         for skipped in self.skipped.iter().filter(|skipped| skipped.failed) {
             page.line(&format!(
                 "<li><strong>failed</strong>: {}</li>",
@@ -270,7 +244,7 @@ impl Report {
         for line in self.skipped_together() {
             page.line(&format!("<li>{}</li>", escaped(&line)));
         }
-        page.line("</ul>");
+        page.line("</ul>\n</section>");
     }
 }
 
@@ -282,7 +256,7 @@ fn bar(row: &Row, contenders: &[&str], colours: &[usize]) -> Bar {
             .iter()
             .position(|name| *name == row.contender)
             .map_or(0, |place| colours[place]),
-        pale: row.void,
+        mark: row.void.then_some(Mark::Void),
     }
 }
 
@@ -293,12 +267,9 @@ fn label(name: &str, threads: usize) -> String {
     }
 }
 
-fn figure(value: Option<f64>) -> String {
-    match value {
-        None => String::new(),
-        Some(value) if value >= 100.0 => format!("{value:.0}"),
-        Some(value) => format!("{value:.2}"),
-    }
+/// What links call the part of a section.
+fn id(section: Section) -> String {
+    section.title().to_lowercase()
 }
 
 /// Text on its way to be a page.
@@ -307,5 +278,14 @@ struct Page(String);
 impl Page {
     fn line(&mut self, line: &str) {
         writeln!(self.0, "{line}").expect("a string takes everything");
+    }
+
+    /// A plot below its title.
+    fn figure(&mut self, title: &str, plot: &str) {
+        let title = escaped(title);
+        self.line(&format!(
+            "<figure>\n<figcaption><h3>{title}</h3></figcaption>\n{}\n</figure>",
+            plot.trim_end()
+        ));
     }
 }

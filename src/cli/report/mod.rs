@@ -1,6 +1,7 @@
 //! The outcome of a run of `bench`, and its three faces: a table, JSON, and an HTML page.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::Serialize;
 
@@ -9,6 +10,7 @@ use crate::cli::output::plural;
 
 mod html;
 mod json;
+mod lines;
 mod plot;
 mod skipped;
 mod table;
@@ -130,6 +132,13 @@ impl Row {
         Some(self.ns.median).filter(|&median| median > 0.0)
     }
 
+    /// Whose it is, and its median, as a line among others tells it.
+    pub(in crate::cli) fn told(&self) -> String {
+        let void = if self.void { " void" } else { "" };
+        let median = self.median().map_or_else(|| "-".to_owned(), ns_text);
+        format!("{} {median}{void}", self.contender)
+    }
+
     /// How many times as fast as `contender` it is, if that says anything.
     fn ratio_to(&self, contender: &str) -> Option<f64> {
         self.ratio.as_ref()?.get(contender).copied()
@@ -143,6 +152,10 @@ pub struct Report {
     pub format: &'static str,
     /// What the figures were taken on.
     pub machine: Machine,
+    /// When it was begun: seconds since 1970, UTC.
+    pub unix_seconds: u64,
+    /// What the program was called with.
+    pub arguments: Vec<String>,
     /// Whether less was done for each figure than usual.
     pub quick: bool,
     /// The figures.
@@ -160,6 +173,13 @@ impl Report {
         Self {
             format: "megachunk-bench 1",
             machine,
+            unix_seconds: SystemTime::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |since| since.as_secs()),
+            arguments: std::env::args_os()
+                .skip(1)
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect(),
             quick: false,
             rows: Vec::new(),
             skipped: Vec::new(),
@@ -220,6 +240,12 @@ impl Report {
             }
         }
         names.join(" or ")
+    }
+
+    /// The sections that have rows.
+    fn sections(&self) -> impl Iterator<Item = Section> + '_ {
+        let has_rows = |section: &Section| self.rows.iter().any(|row| row.section == *section);
+        Section::ALL.into_iter().filter(has_rows)
     }
 
     /// The contenders of `section`, in the order of their first rows.
@@ -320,6 +346,27 @@ impl Report {
         marked.then(unsteady_means)
     }
 
+    /// What is counted beside times, where it was.
+    fn rmw_means(&self) -> Option<&'static str> {
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.rmw_per_op.is_some())
+            .then_some("RMW: atomic read-modify-writes an operation.")
+    }
+
+    /// The same of claims.
+    fn lost_claims_mean(&self) -> Option<&'static str> {
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.failed_claims_per_op.is_some())
+            .then_some("lost claims: those that another thread was quicker to make, an operation.")
+    }
+
+    /// The same of memory.
+    fn memory_means(&self) -> Option<&'static str> {
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.memory_bytes.is_some())
+            .then_some("MiB: resident memory that the contender needed.")
+    }
+
     /// What rows of large worlds do not compare, if there are any.
     fn pages(&self) -> Option<&'static str> {
         let worlds = self.rows.iter();
@@ -350,6 +397,15 @@ impl Report {
                 && (row.workload.as_str(), row.threads) == line
                 && row.contender == contender
         })
+    }
+}
+
+/// A figure, with so many digits that three of them say something.
+fn ns_text(ns: f64) -> String {
+    match ns {
+        1_000.0.. => format!("{ns:.0}"),
+        100.0.. => format!("{ns:.1}"),
+        _ => format!("{ns:.2}"),
     }
 }
 
@@ -557,16 +613,18 @@ mod tests {
         report.rows = vec![row("naive", 1, 10.0)];
         let page = report.to_html().unwrap();
         assert!(page.contains("<title>megachunk bench</title>"));
-        assert!(page.contains("<th>× naive</th><th>× busy_block</th>"));
+        assert!(
+            page.contains("<th scope=\"col\">× naive</th>\n<th scope=\"col\">× busy_block</th>")
+        );
         report.rows.push(row("naive", 1, 10.0));
         report.rows[1].section = Section::Chunks;
         let page = report.to_html().unwrap();
-        assert!(page.contains("<th>× naive</th><th>× busy_block or megachunk_dots</th>"));
+        assert!(page.contains("<th scope=\"col\">× busy_block or megachunk_dots</th>"));
         report.rows = vec![row("hecs", 1, 10.0)];
         report.rows[0].section = Section::Worlds;
         let page = report.to_html().unwrap();
         assert!(page.contains("<h1>megachunk ecs</h1>"));
-        assert!(page.contains("<th>× hecs</th><th>× limit</th>"));
+        assert!(page.contains("<th scope=\"col\">× hecs</th>\n<th scope=\"col\">× limit</th>"));
     }
 
     #[test]
@@ -602,6 +660,12 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
         assert_eq!(json["format"], "megachunk-bench 1");
         assert_eq!(json["quick"], false);
+        assert!(json["unix_seconds"].as_u64().unwrap() > 1_700_000_000);
+        assert!(json["arguments"].is_array());
+        let sections = serde_json::json!([
+            {"section": "ids", "product": "bitmask", "references": ["naive", "busy_block"]}
+        ]);
+        assert_eq!(json["sections"], sections);
         let row = json["rows"][1].as_object().unwrap();
         let mut fields: Vec<_> = row.keys().map(String::as_str).collect();
         fields.sort_unstable();

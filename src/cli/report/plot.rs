@@ -4,9 +4,16 @@ use core::fmt;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Section;
-use crate::cli::measure::Figures;
+use crate::markup::escaped;
+
+mod bars;
+mod lines;
+
+pub(super) use bars::{Bar, Mark, bars};
+pub(super) use lines::{Line, lines};
 
 /// A plot could not be drawn.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -19,29 +26,57 @@ impl PlotError {
     }
 }
 
-/// One bar of a [`bars`] plot.
-#[derive(Clone, Debug)]
-pub(super) struct Bar {
-    /// What stands beside it.
-    pub label: String,
-    /// Its length is the median; the whisker goes from the least to the most.
-    pub figures: Figures,
-    /// That of its contender: see [`colours`].
-    pub colour: usize,
-    /// Whether it is drawn pale, because it says nothing.
-    pub pale: bool,
+const WIDTH: u32 = 580;
+const FONT: &str = "sans-serif";
+/// The size of labels and figures, and of what stands at the axes, in pixels.
+const TEXT: u32 = 12;
+const SMALL: u32 = 11;
+/// Pixels for a letter of a label, and between a label and what it stands beside.
+const LETTER: u32 = 7;
+const GAP: u32 = 6;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+
+/// The size with which plotters writes letters of so many pixels: it divides by this number.
+const fn px(pixels: u32) -> f64 {
+    pixels as f64 * 1.24
 }
 
-/// Pixels of a bar and the gap below it.
-const BAR: u32 = 18;
-/// Pixels for the labels.
-const LABELS: u32 = 210;
-/// Pixels for all the rest of a plot's height.
-const FRAME: u32 = 58;
-const WIDTH: u32 = 580;
-/// Pixels for the figures behind the bars.
-const VALUES: u32 = 52;
-const FONT: &str = "sans-serif";
+/// A plot that `draw` draws, on white whatever lies behind it; for who cannot see it, a picture that is called `label`.
+fn drawn(
+    height: u32,
+    label: &str,
+    draw: impl FnOnce(&Area<'_>) -> Result<(), String>,
+) -> Result<String, PlotError> {
+    let mut svg = String::new();
+    let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+    area.fill(&WHITE).map_err(PlotError::because)?;
+    draw(&area).map_err(PlotError)?;
+    area.present().map_err(PlotError::because)?;
+    drop(area);
+    let root = format!("<svg role=\"img\" aria-label=\"{}\" ", escaped(label));
+    Ok(svg.replacen("<svg ", &root, 1))
+}
+
+fn text_style(side: HPos) -> TextStyle<'static> {
+    TextStyle::from((FONT, px(TEXT)).into_font()).pos(Pos::new(side, VPos::Center))
+}
+
+/// Pixels that the longest of some labels takes, with what is left free beside it.
+fn room<'a>(labels: impl Iterator<Item = &'a str>) -> u32 {
+    let letters = labels.map(|label| label.chars().count()).max();
+    LETTER * letters.unwrap_or(0) as u32 + 2 * GAP
+}
+
+/// A label of so many letters at most: one that is longer is cut at its end.
+fn cut(label: &str, most: usize) -> String {
+    if label.chars().count() <= most {
+        return label.to_owned();
+    }
+    let kept = label.chars().take(most.saturating_sub(1));
+    kept.chain(['…']).collect()
+}
 
 /// The product blue, the two references grey and orange, and then whoever else there is.
 const COLOURS: [RGBColor; 14] = [
@@ -79,155 +114,6 @@ pub(super) fn css(colour: usize) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// Horizontal bars on a logarithmic axis, with a line at `mark`.
-pub(super) fn bars(
-    title: &str,
-    axis: &str,
-    bars: &[Bar],
-    mark: Option<f64>,
-) -> Result<String, PlotError> {
-    let mut svg = String::new();
-    let height = FRAME + BAR * bars.len() as u32;
-    let area = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-    draw_bars(&area, title, axis, bars, mark).map_err(PlotError::because)?;
-    area.present().map_err(PlotError::because)?;
-    drop(area);
-    Ok(svg)
-}
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type DrawingError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
-
-fn draw_bars<'a>(
-    area: &Area<'a>,
-    title: &str,
-    axis: &str,
-    bars: &[Bar],
-    mark: Option<f64>,
-) -> Result<(), DrawingError<'a>> {
-    let ends = bars
-        .iter()
-        .flat_map(|bar| [bar.figures.min, bar.figures.max]);
-    let (low, high) = decades(ends.chain(mark));
-    let count = bars.len() as f64;
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, 15))
-        .margin_right(VALUES)
-        .margin_top(2)
-        .x_label_area_size(30)
-        .y_label_area_size(LABELS)
-        .build_cartesian_2d((low..high).log_scale(), 0.0..count)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .disable_y_axis()
-        .x_labels(8)
-        .x_desc(axis)
-        .x_label_formatter(&|value| number(*value))
-        .label_style((FONT, 11))
-        .light_line_style(RGBColor(235, 235, 235))
-        .bold_line_style(RGBColor(215, 215, 215))
-        .draw()?;
-    let black = BLACK.to_rgba();
-    for (position, bar) in bars.iter().enumerate() {
-        let middle = count - position as f64 - 0.5;
-        let Figures { min, median, max } = bar.figures;
-        // Nothing, or less, lies nowhere on a logarithmic axis.
-        let min = min.max(low);
-        let colour = COLOURS[bar.colour].mix(if bar.pale { 0.3 } else { 1.0 });
-        chart.draw_series([Rectangle::new(
-            [(low, middle - 0.36), (median, middle + 0.36)],
-            colour.filled(),
-        )])?;
-        chart.draw_series([PathElement::new(
-            vec![(min, middle), (max, middle)],
-            black.stroke_width(1),
-        )])?;
-        let (_, y) = chart.backend_coord(&(low, middle));
-        let place = text_style(plotters::style::text_anchor::HPos::Right);
-        area.draw_text(&bar.label, &place, (LABELS as i32 - 6, y))?;
-        let place = text_style(plotters::style::text_anchor::HPos::Left);
-        let right = (WIDTH - VALUES) as i32 + 6;
-        area.draw_text(&number(median), &place, (right, y))?;
-    }
-    if let Some(mark) = mark {
-        let line = vec![(mark, 0.0), (mark, count)];
-        chart.draw_series([PathElement::new(line, BLACK.stroke_width(1))])?;
-    }
-    Ok(())
-}
-
-fn text_style(side: plotters::style::text_anchor::HPos) -> TextStyle<'static> {
-    use plotters::style::text_anchor::{Pos, VPos};
-    TextStyle::from((FONT, 12).into_font()).pos(Pos::new(side, VPos::Center))
-}
-
-/// One line of a [`lines`] plot.
-#[derive(Clone, Debug)]
-pub(super) struct Line {
-    /// That of its contender: see [`colours`].
-    pub colour: usize,
-    /// Its points, from left to right.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// Lines on two logarithmic axes.
-pub(super) fn lines(
-    title: &str,
-    across: &str,
-    up: &str,
-    lines: &[Line],
-) -> Result<String, PlotError> {
-    let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, (WIDTH, 300)).into_drawing_area();
-    draw_lines(&area, title, across, up, lines).map_err(PlotError::because)?;
-    area.present().map_err(PlotError::because)?;
-    drop(area);
-    Ok(svg)
-}
-
-fn draw_lines<'a>(
-    area: &Area<'a>,
-    title: &str,
-    across: &str,
-    up: &str,
-    lines: &[Line],
-) -> Result<(), DrawingError<'a>> {
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let (left, right) = decades(points().map(|point| point.0));
-    let (low, high) = decades(points().map(|point| point.1));
-    let mut chart = ChartBuilder::on(area)
-        .caption(title, (FONT, 15))
-        .margin_right(14)
-        .margin_top(2)
-        .x_label_area_size(36)
-        .y_label_area_size(56)
-        .build_cartesian_2d((left..right).log_scale(), (low..high).log_scale())?;
-    chart
-        .configure_mesh()
-        .x_desc(across)
-        .y_desc(up)
-        .x_label_formatter(&|value| number(*value))
-        .y_label_formatter(&|value| number(*value))
-        .label_style((FONT, 11))
-        .light_line_style(RGBColor(240, 240, 240))
-        .bold_line_style(RGBColor(215, 215, 215))
-        .draw()?;
-    for line in lines {
-        let colour = COLOURS[line.colour];
-        chart.draw_series(LineSeries::new(
-            line.points.iter().copied(),
-            colour.stroke_width(2),
-        ))?;
-        let dots = line
-            .points
-            .iter()
-            .map(|&point| Circle::new(point, 3, colour.filled()));
-        chart.draw_series(dots)?;
-    }
-    Ok(())
-}
-
 /// From a little below the least to a little above the most.
 fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let values = values.filter(|value| *value > 0.0);
@@ -253,6 +139,13 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_cut_keeps_its_beginning() {
+        assert_eq!(cut("spawn_1m", 8), "spawn_1m");
+        assert_eq!(cut("spawn_10m", 8), "spawn_1…");
+        assert_eq!(room(["a", "größer"].into_iter()), 6 * LETTER + 2 * GAP);
+    }
 
     #[test]
     fn product_and_references_have_their_colours_whoever_comes_first() {

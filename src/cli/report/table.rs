@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment};
 
-use super::{Report, Row, Section, UNOPTIMISED};
+use super::{Report, Row, Section, UNOPTIMISED, ns_text};
 use crate::cli::output::plain_table;
 
 impl Report {
@@ -10,17 +10,10 @@ impl Report {
     /// references the product is.
     #[must_use]
     pub fn to_table(&self) -> String {
-        let mut text = String::new();
-        for section in Section::ALL {
-            if self.rows.iter().any(|row| row.section == section) {
-                text += &self.section_table(section);
-            }
-        }
-        text += &self.footnotes();
-        text
+        self.to_text(None, false)
     }
 
-    fn section_table(&self, section: Section) -> String {
+    pub(super) fn section_table(&self, section: Section) -> String {
         let contenders = self.contenders(section);
         let counted = self
             .rows
@@ -61,7 +54,7 @@ impl Report {
         format!("{table}\n")
     }
 
-    fn footnotes(&self) -> String {
+    pub(super) fn footnotes(&self) -> String {
         let mut text = String::from(
             "\nMedian nanoseconds an operation (wall time by the operations of all threads); \
              × says how many times as fast as that reference the product is.\n",
@@ -79,10 +72,14 @@ impl Report {
         if let Some(unsteady) = self.unsteady() {
             text += &format!("{unsteady}\n");
         }
-        if let Some(too_short) = self.too_short() {
-            text += &format!("{too_short}\n");
-        }
-        for note in [self.pages(), self.helpers()].into_iter().flatten() {
+        let notes = [
+            self.rmw_means(),
+            self.memory_means(),
+            self.too_short(),
+            self.pages(),
+            self.helpers(),
+        ];
+        for note in notes.into_iter().flatten() {
             text += &format!("{note}\n");
         }
         if !self.machine.optimised {
@@ -117,12 +114,8 @@ impl Report {
 }
 
 fn ns(row: Option<&Row>) -> String {
-    match row.and_then(Row::median) {
-        None => "-".into(),
-        Some(ns) if ns >= 1_000.0 => format!("{ns:.0}"),
-        Some(ns) if ns >= 100.0 => format!("{ns:.1}"),
-        Some(ns) => format!("{ns:.2}"),
-    }
+    let median = row.and_then(Row::median);
+    median.map_or_else(|| "-".into(), ns_text)
 }
 
 fn right(text: String) -> Cell {

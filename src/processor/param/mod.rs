@@ -50,7 +50,7 @@ mod sealed {
 ///     type Item<'w> = Mine;
 /// #   fn prepare_param(_: &mut World, _: &mut megachunk::processor::param::Plea<'_>) -> Result<(), ScheduleError> { Ok(()) }
 /// #   unsafe fn lend_param<'w>(
-/// #       _: &'w mut (), _: &'w World, _: megachunk::processor::Turn<'w>,
+/// #       _: &'w mut (), _: &'w World, _: megachunk::command::Turn<'w>,
 /// #   ) -> Result<Mine, QueryError> { Ok(Mine) }
 /// }
 /// ```

@@ -39,7 +39,8 @@ fn world(more: fn(&mut World, [Entity; 2])) -> World {
 
 #[test]
 fn all_that_decides_what_comes_counts_and_is_no_matter_for_the_state() {
-    let ways: [(&str, fn(&mut World, [Entity; 2])); 8] = [
+    type Way = fn(&mut World, [Entity; 2]);
+    let ways: [(&str, Way); 8] = [
         ("nothing", |_, _| ()),
         ("somebody came and went", |world, _| {
             let ghost = world.create(()).unwrap();

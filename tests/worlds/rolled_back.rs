@@ -355,7 +355,9 @@ fn parts(more: fn(&mut Schedule), equip: fn(&mut World)) -> bool {
 fn what_no_file_has_parts_a_game_that_goes_back() {
     let nothing: fn(&mut World) = |_| ();
     assert!(!parts(|_| (), nothing));
-    let rules: [(&str, fn(&mut Schedule), fn(&mut World)); 7] = [
+    type Add = fn(&mut Schedule);
+    type Change = fn(&mut World);
+    let rules: [(&str, Add, Change); 7] = [
         (
             "a value that a processor keeps",
             |schedule| {

@@ -520,7 +520,10 @@ fn it_is_passed_by_measured_and_explained_as_a_typed_one() {
     assert_eq!((name, seen), ("script", (10, 1, 1)));
     let why = schedule.explain_match(&world, "script", owl).unwrap();
     assert!(why.to_string().contains("Spot"), "{why}");
-    assert!(why.queries.iter().all(|query| !query.of_type.is_empty()), "{why:?}");
+    assert!(
+        why.queries.iter().all(|query| !query.of_type.is_empty()),
+        "{why:?}"
+    );
     // Detached, it begins anew.
     schedule.detach();
     assert_eq!(run(&mut schedule, &mut world).ran, 1);

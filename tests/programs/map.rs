@@ -54,7 +54,7 @@ fn map_keeps_to_the_width_and_shows_colours_where_they_are_asked_for() {
         );
     }
     let output = program().args(arguments).arg("always").output().unwrap();
-    assert!(success(&output).contains("\x1b[38;5;"));
+    assert!(success(&output).contains("\x1b[48;5;"));
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn a_world_is_drawn_in_colours_and_as_svg() {
     let svg = folder.join("world.svg");
     let path = svg.to_str().unwrap();
     let arguments = ["--size", "5000", "--color", "always", "--svg", path];
-    assert!(success(&map("churned", &arguments)).contains("\x1b[38;5;"));
+    assert!(success(&map("churned", &arguments)).contains("\x1b[48;5;"));
     let picture = std::fs::read_to_string(&svg).unwrap();
     is_plain_svg(&picture);
     for part in [

@@ -28,9 +28,9 @@ impl PlotError {
 
 const WIDTH: u32 = 580;
 const FONT: &str = "sans-serif";
-/// The size of labels and figures, and of what stands at the axes, in pixels.
+/// The size of labels and figures, and of what stands at the axes, in pixels. (Of the latter plotters takes a part away.)
 const TEXT: u32 = 12;
-const SMALL: u32 = 11;
+const SMALL: u32 = 12;
 /// Pixels for a letter of a label, and between a label and what it stands beside.
 const LETTER: u32 = 7;
 const GAP: u32 = 6;

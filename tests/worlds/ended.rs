@@ -13,13 +13,6 @@ fn world(universe: &Arc<Universe>) -> World {
     world
 }
 
-/// A world that has its universe to itself.
-#[cfg(feature = "probe")]
-fn alone(new: fn() -> Universe) -> World {
-    let universe = Arc::new(new());
-    world(&universe)
-}
-
 fn schedule() -> Schedule {
     let grow = processor(
         "grow",
@@ -33,49 +26,6 @@ fn schedule() -> Schedule {
     });
     schedule.add(grow).add(see);
     schedule
-}
-
-/// Accesses to shared words in which something ends.
-#[cfg(feature = "probe")]
-fn steps<T>(ends: T) -> u64 {
-    megachunk::sync::probe::measure(|| drop(ends)).steps
-}
-
-#[cfg(feature = "probe")]
-#[test]
-fn ids_need_not_die_where_the_universe_ends_too_whoever_has_worked_with_the_world() {
-    for new in [Universe::new, Universe::ordered] {
-        let plain = steps(alone(new));
-        let lasting = Arc::new(new());
-        let singly = steps(world(&lasting));
-        assert!(singly > 5 * plain, "{singly}, at once {plain}");
-        assert_eq!(lasting.count(), 0);
-
-        let mut recorded = alone(new);
-        let entity = recorded.commands().create((1_u64, 'a')).unwrap();
-        assert!(recorded.flush().is_clean());
-        recorded.commands().destroy(entity);
-        let recorded = steps(recorded);
-
-        let mut run = alone(new);
-        let mut kept = schedule();
-        kept.run(&mut run).unwrap();
-        let run = steps(run);
-
-        let mut simulation = Simulation::new(alone(new), schedule());
-        simulation.advance(core::time::Duration::ZERO).unwrap();
-        let simulation = steps(simulation);
-
-        for (what, steps) in [
-            ("recorded", recorded),
-            ("run", run),
-            ("simulation", simulation),
-        ] {
-            assert!(steps < 2 * plain, "{what}: {steps}, nothing done {plain}");
-        }
-        // The schedule takes another world for its own.
-        kept.run(&mut world(&lasting)).unwrap();
-    }
 }
 
 #[test]

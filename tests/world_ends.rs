@@ -1,0 +1,80 @@
+//! What the end of a world takes. Nobody can ask who lived where the universe ends with it: then ids need not die one by
+//! one. In a program of its own: memory is taken over from universes that have ended, and how much these had touched is
+//! looked at, too.
+
+#![cfg(all(feature = "world", feature = "probe"))]
+
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+
+/// More than memory that is taken over has words to be looked at.
+const ENTITIES: u64 = 200_000;
+
+fn world(universe: &Arc<Universe>) -> World {
+    let mut world = World::of(universe).unwrap();
+    let _ = world.create_batch((0..ENTITIES).map(|n| (n,))).unwrap();
+    world
+}
+
+/// A world that has its universe to itself.
+fn alone(new: fn() -> Universe) -> World {
+    let universe = Arc::new(new());
+    world(&universe)
+}
+
+fn schedule() -> Schedule {
+    let grow = processor(
+        "grow",
+        |mut all: QueryRun<'_, &mut u64>, _: Commands<'_>| {
+            all.for_each(|n| *n += 1);
+        },
+    );
+    let mut schedule = Schedule::new();
+    let see = observing_processor::<u64, ()>("see", Observed::COME, |batch, _| {
+        batch.for_each::<&mut u64>(|n| *n += 1).unwrap();
+    });
+    schedule.add(grow).add(see);
+    schedule
+}
+
+/// Accesses to shared words in which something ends.
+fn steps<T>(ends: T) -> u64 {
+    megachunk::sync::probe::measure(|| drop(ends)).steps
+}
+
+#[test]
+fn ids_need_not_die_where_the_universe_ends_too_whoever_has_worked_with_the_world() {
+    for new in [Universe::new, Universe::ordered] {
+        let plain = steps(alone(new));
+        let lasting = Arc::new(new());
+        let singly = steps(world(&lasting));
+        assert!(singly > 5 * plain, "{singly}, at once {plain}");
+        assert_eq!(lasting.count(), 0);
+
+        let mut recorded = alone(new);
+        let entity = recorded.commands().create((1_u64, 'a')).unwrap();
+        assert!(recorded.flush().is_clean());
+        recorded.commands().destroy(entity);
+        let recorded = steps(recorded);
+
+        let mut run = alone(new);
+        let mut kept = schedule();
+        kept.run(&mut run).unwrap();
+        let run = steps(run);
+
+        let mut simulation = Simulation::new(alone(new), schedule());
+        simulation.advance(core::time::Duration::ZERO).unwrap();
+        let simulation = steps(simulation);
+
+        for (what, steps) in [
+            ("recorded", recorded),
+            ("run", run),
+            ("simulation", simulation),
+        ] {
+            assert!(steps < 2 * plain, "{what}: {steps}, nothing done {plain}");
+        }
+        // The schedule takes another world for its own.
+        kept.run(&mut world(&lasting)).unwrap();
+    }
+}

@@ -58,7 +58,7 @@ fn after(ticks: u64) -> World {
     world
 }
 
-/// Forty milliseconds are four ticks and a half, in a pause with two that were asked for.
+/// Fifteen milliseconds are a tick and a half.
 fn simulation() -> Simulation {
     let mut simulation = Simulation::new(after(0), schedule());
     simulation.set_rate(Rate::Fixed {

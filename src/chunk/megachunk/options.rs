@@ -61,7 +61,7 @@ impl ChunkOptions {
     /// fewer than asked for afterwards: with 1, none. One call gives up to ten back, and the next that empties a
     /// mega-chunk goes on.
     ///
-    /// With [`MEGACHUNKS`](crate::chunk::MEGACHUNKS), all, none goes back but by [`trim`](MegachunkAllocator::trim) and
+    /// With [`MEGACHUNKS`], all, none goes back but by [`trim`](MegachunkAllocator::trim) and
     /// [`trim_to`](MegachunkAllocator::trim_to): for threads with a budget, which give chunks back, and leave the calls of
     /// the system to others.
     #[must_use]

@@ -143,10 +143,10 @@ impl Simulation {
     ///
     /// The next tick is the one after that of the world's [`Time`], if it has one, as for [`continuing`](Self::continuing),
     /// else the first. Rate, pause, and what has passed towards the next tick stay, and so does all that the schedule was
-    /// told: its role, which processors are on. What parameters keep ([`Local`](crate::processor::Local)) begins anew.
+    /// told: its net modes, which processors are on. What parameters keep ([`Local`](crate::processor::Local)) begins anew.
     /// Resources stay with their world, and so does what was said of it (*Going on* of [`World::save`]).
     ///
-    /// O(processors), beside what users' code does.
+    /// O(processors), beside what users' code does, and for each observer what `unobserve` and `observe` take.
     ///
     /// ```
     /// use std::time::Duration;
@@ -182,12 +182,14 @@ impl Simulation {
     /// Goes on with its world as it was before, or as it is elsewhere: with one that comes out of a snapshot of it. It is
     /// [`replace_world`](Self::replace_world), but that processors go on as if nothing had happened: who was started is
     /// neither stopped nor started, and observers, which observe the new world at once, are shown nobody: what `on_start`
-    /// has done is in the snapshot. (Who was started after the snapshot was made counts as started all the same.) Who was
+    /// has done to entities and to the state is in the snapshot; what else it has made, observers of
+    /// [`World::observe`], indices and other resources, is made again before the call. Observers are called in the
+    /// order in which their processors were added, whichever had been started first. (Who was started after the snapshot was made counts as started all the same.) Who was
     /// not started yet starts with the next tick.
     ///
     /// What has to be so that all comes as it came is in the [guide](crate::guide#rolling-back).
     ///
-    /// O(processors), beside what users' code does.
+    /// O(processors), beside what users' code does, and for each observer what `unobserve` and `observe` take.
     ///
     /// ```
     /// use std::time::Duration;
@@ -221,7 +223,7 @@ impl Simulation {
     ///
     /// # Panics
     /// If the `drop` of what a processor keeps panics: it has its world still, in which it goes on, and the new one is
-    /// dropped. Called again, it finds nothing left that could panic.
+    /// dropped. What parameters keep begins anew there, and signals that waited for processors are gone. Called again, it finds nothing left that could panic.
     #[doc(alias = "rewind")]
     #[must_use = "the world that goes is dropped with all in it"]
     pub fn roll_back_to(&mut self, mut world: World) -> World {

@@ -72,7 +72,9 @@ use runner::Dynamic;
 /// [`ScheduleError::Aliased`](super::ScheduleError::Aliased) is the error, as for a typed one, if two of the queries lend
 /// the same, one of them to write: of entities that both may see, or a resource; and
 /// [`ScheduleError::Query`](super::ScheduleError::Query) with
-/// [`QueryError::OtherUniverse`](crate::query::QueryError::OtherUniverse) if a query was built for worlds of another universe,
+/// [`QueryError::OtherUniverse`](crate::query::QueryError::OtherUniverse) if a query was built for worlds of another universe
+/// (so a [simulation](super::Simulation) with one has its processor [replaced](super::Schedule::replace), by one with queries
+/// of the new universe, when it goes on with a world that was loaded: loading makes a universe),
 /// or with [`QueryError::Writes`](crate::query::QueryError::Writes) if it writes a chunk fragment. (Any query may
 /// [look at](crate::query::ChunkView::chunk_fragment) those of the chunks that it sees, without saying so: they are written
 /// by who has the world to itself, an [`exclusive_processor`](super::exclusive_processor).) A resource that is not there is

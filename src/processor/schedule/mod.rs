@@ -170,9 +170,9 @@ impl Schedule {
     }
 
     /// The names of processors that keep a [`Local`](super::Local) with a value, in the order in which they were added: no
-    /// [file](World::save) has that, and on another world, also one that is loaded, it begins anew. Where processors keep
+    /// [file](crate::world::World::save) has that, and on another world, also one that is loaded, it begins anew. Where processors keep
     /// nothing, a world that [goes back](crate::processor::Simulation::roll_back_to) goes on as it did then. A program, or
-    /// its tests, can see by it that nothing is forgotten, as by [`World::unsaved`] of a world. (What a closure captures, or
+    /// its tests, can see by it that nothing is forgotten, as by [`World::unsaved`](crate::world::World::unsaved) of a world. (What a closure captures, or
     /// a [`Processor`](super::Processor) has in its fields, nobody can see; nor is said who asks what has
     /// [changed](crate::query::Changed).) What is to be saved is a resource of a type of its own, which is [part of the
     /// state](crate::fragment::FragmentRegistry::register_state). O(processors).

@@ -57,7 +57,7 @@ pub struct SnapshotSummary {
     /// [`LoadOptions`](crate::world::LoadOptions), if here the same fragments can be switched off as where it was saved (some
     /// 16 KiB more, else); and so many it takes, but for those of compositions that nobody has and that are not registered
     /// here. With [new ids](crate::world::World::load_remapped) it takes no more than that. A multiple of
-    /// [`CHUNK_BYTES`](crate::chunk::CHUNK_BYTES), as an allocator counts them.
+    /// [`CHUNK_BYTES`], as an allocator counts them.
     pub chunk_bytes: u64,
     /// Those among them of chunks that have no entities, and do not come with new ids.
     pub empty_chunk_bytes: u64,

@@ -18,7 +18,7 @@ pub struct ProcessorInfo<'s> {
     pub enabled: bool,
     /// How many come before it in the order in which one thread runs them, those too that are passed by; `None` if the
     /// schedule has not been [solved](Schedule::solve) since processors were added, removed, replaced, or put into another
-    /// order.
+    /// order, or since it was detached or went over to another world.
     pub place: Option<usize>,
     /// Where in the source it was made.
     pub made_at: &'static Location<'static>,

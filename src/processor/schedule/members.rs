@@ -105,7 +105,7 @@ impl Schedule {
     /// Puts a processor in the place of the one that has its name, which is stopped, if it has been started, and dropped:
     /// for code that is loaded anew while the program runs. Where an order leaves it to who was added first, the new one
     /// counts as added when the old one was: so one that does the same gives the same results; but an
-    /// [observing](super::observing_processor) one observes after those that do already, as one that is switched off and on
+    /// [observing](crate::processor::observing_processor) one observes after those that do already, as one that is switched off and on
     /// again. All else, its phase, group,
     /// order, conditions, and whether it is switched on, is as its own builder says.
     ///

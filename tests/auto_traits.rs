@@ -129,6 +129,7 @@ mod of_fragment {
         "SYPUR" FragmentSet;
         "SYPUR" FragmentSetIter<'static>;
         "SYPUR" PlainField;
+        "SYPUR" PlainVariant;
         "SYPUR" Value;
         "SYPUR" Values<'static>;
         "SYP-R" ValuesMut<'static>;
@@ -200,6 +201,7 @@ mod of_processor {
         "S-P--" App;
         "SYP--" AppError;
         "S-P--" Composite;
+        "-YP--" DynamicParams<'static>;
         "SYPUR" Execution;
         "SYP-R" Local<'static, u32>;
         "SYPUR" MatchExplanation;
@@ -208,6 +210,8 @@ mod of_processor {
         "SYPUR" Phase;
         "S-P--" ProcessorBuilder;
         "SYP--" ProcessorError;
+        "SYPUR" ProcessorInfo<'static>;
+        "SYPUR" QueryExplanation;
         "SYPUR" Rate;
         "SYPUR" Relation;
         "S-P--" Schedule;
@@ -219,6 +223,7 @@ mod of_processor {
         "SYPUR" SolveError;
         "SYPUR" Standing;
         "SYPUR" Target;
+        "SYPUR" Tied<std::rc::Rc<u32>>;
         "SYPUR" Time;
         "SYPUR" Timing;
         "SYPUR" Trace;
@@ -347,6 +352,7 @@ mod of_world {
         "SYPUR" StatePart;
         "SYPUR" SystemError;
         "SYPUR" Unsaved;
+        "SYPUR" Version;
         "SYP--" World;
         "SYPUR" WorldError;
         "SYPUR" WorldStats;

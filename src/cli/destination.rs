@@ -224,13 +224,13 @@ impl Screen {
         }
     }
 
-    /// How many characters a line of it has, if it is a terminal.
+    /// How many characters a line of it has, if it is a terminal, and says so. (One that nobody has given a size says 0.)
     pub(super) fn width(self) -> Option<usize> {
         let mut table = comfy_table::Table::new();
         if self == Self::Error {
             table.use_stderr();
         }
-        table.width().map(usize::from)
+        table.width().filter(|&width| width > 0).map(usize::from)
     }
 
     /// Whether it is a terminal.

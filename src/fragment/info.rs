@@ -429,12 +429,12 @@ impl FragmentInfo {
     /// use megachunk::fragment::FragmentRegistry;
     ///
     /// let registry = FragmentRegistry::new();
-    /// assert_eq!(registry.register_shared::<u8>()?.type_id(), Some(TypeId::of::<u8>()));
-    /// assert_eq!(registry.define_plain_as::<f32>("speed")?.type_id(), Some(TypeId::of::<f32>()));
+    /// assert_eq!(registry.register_shared::<u8>()?.value_type(), Some(TypeId::of::<u8>()));
+    /// assert_eq!(registry.define_plain_as::<f32>("speed")?.value_type(), Some(TypeId::of::<f32>()));
     /// # Ok::<(), megachunk::fragment::FragmentError>(())
     /// ```
     #[must_use]
-    pub fn type_id(&self) -> Option<TypeId> {
+    pub fn value_type(&self) -> Option<TypeId> {
         self.values_of
     }
 

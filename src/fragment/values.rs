@@ -377,12 +377,12 @@ fn address(info: &FragmentInfo, first: *mut u8) -> *mut u8 {
 /// Whether a fragment's values are of type `T`, in the role that the fragment has, or because it was defined so.
 pub(crate) fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
     // Also all values of a plain fragment that was defined so: whatever bytes they come from are looked at.
-    info.type_id() == Some(TypeId::of::<T>())
+    info.value_type() == Some(TypeId::of::<T>())
 }
 
 /// Whether a plain fragment's values are of type `T`, or of none, so that any type of as many bytes will do.
 pub(crate) fn takes<T: Fragment>(info: &FragmentInfo) -> bool {
-    is_type::<T>(info) || info.type_id().is_none()
+    is_type::<T>(info) || info.value_type().is_none()
 }
 
 fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
@@ -398,7 +398,7 @@ fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
 
 /// Whether a fragment is plain data of no type that may be meant as a `T`: whether that is plain is not known here.
 fn is_meant_as<T: Fragment>(info: &FragmentInfo) -> bool {
-    let is_of_a_type = info.type_id().is_some();
+    let is_of_a_type = info.value_type().is_some();
     let (layout, asked) = (info.layout(), Layout::new::<T>());
     let fits = layout.size() == asked.size() && layout.align() >= asked.align();
     info.is_plain() && !is_of_a_type && fits && !core::mem::needs_drop::<T>()

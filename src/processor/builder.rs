@@ -322,7 +322,7 @@ impl ProcessorBuilder {
     ///
     /// // Or the host does it itself, between two phases.
     /// schedule.remove(&mut world, "draw")?;
-    /// for phase in Phase::ALL {
+    /// for &phase in Phase::ALL {
     ///     if phase == Phase::PostPhysics {
     ///         world.query::<&u32, ()>()?.for_each(|value| window.0.borrow_mut().push(value.to_string()));
     ///     }

@@ -24,7 +24,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All, in order. (As a slice: how many there are is no part of the type.)
+    /// All, in order.
     pub const ALL: &'static [Self] = &[
         Self::PrePhysics,
         Self::StartPhysics,

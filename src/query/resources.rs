@@ -39,7 +39,7 @@ impl ResourceId {
 
     /// The type.
     #[must_use]
-    pub fn type_id(self) -> TypeId {
+    pub fn of_type(self) -> TypeId {
         self.id
     }
 

@@ -232,7 +232,7 @@ mod on {
             }
         }
         GATE.set(Some(Arc::clone(gate)));
-        HERE.with(|here| here.stops_before.set(here.steps.get() + step));
+        HERE.with(|here| here.stops_before.set(here.steps.get().saturating_add(step)));
         let _finish = Finish(gate);
         operation()
     }
@@ -318,5 +318,22 @@ mod on {
         if last != mine && last >> 16 == (mine >> 16) {
             HERE.with(|here| here.owner_changes.set(here.owner_changes.get() + 1));
         }
+    }
+}
+
+#[cfg(all(test, feature = "probe", not(loom)))]
+mod tests {
+    use super::*;
+    use crate::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn a_thread_that_is_to_stop_at_a_step_that_never_comes_goes_on() {
+        let word = AtomicU64::new(0);
+        let gate = Gate::new();
+        let counts = measure(|| {
+            word.fetch_add(1, Ordering::Relaxed);
+            freeze_at(u64::MAX, &gate, || word.fetch_add(1, Ordering::Relaxed));
+        });
+        assert_eq!((counts.rmw, gate.wait()), (2, Frozen::Finished));
     }
 }

@@ -195,18 +195,18 @@ impl Resources {
     /// ```
     #[must_use]
     pub fn get_any(&self, id: ResourceId) -> Option<&(dyn Any + Send + Sync)> {
-        self.value(id.type_id())
+        self.value(id.of_type())
     }
 
     /// The value of a type that is known at run time only, to change, if it is there: see [`get_any`](Self::get_any). O(1).
     #[must_use]
     pub fn get_any_mut(&mut self, id: ResourceId) -> Option<&mut (dyn Any + Send + Sync)> {
-        Some(self.values.get_mut(&id.type_id())?.get_mut())
+        Some(self.values.get_mut(&id.of_type())?.get_mut())
     }
 
     /// Whether there is a value of a type that is not named.
     pub(crate) fn has(&self, id: ResourceId) -> bool {
-        self.values.contains_key(&id.type_id())
+        self.values.contains_key(&id.of_type())
     }
 
     /// The types of all that are there, with their names, in no order.

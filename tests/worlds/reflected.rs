@@ -73,12 +73,15 @@ fn field(name: &str) -> &'static PlainField {
 
 #[test]
 fn fields_know_their_types_and_the_fields_of_these() {
-    assert_eq!(field("whom").type_id(), TypeId::of::<Entity>());
+    assert_eq!(field("whom").value_type(), TypeId::of::<Entity>());
     assert_eq!(
         field("by").type_name(),
         core::any::type_name::<[Point; 2]>()
     );
-    assert_eq!(field("none").type_id(), TypeId::of::<PhantomData<String>>());
+    assert_eq!(
+        field("none").value_type(),
+        TypeId::of::<PhantomData<String>>()
+    );
     let to = field("to");
     assert!(
         to.type_name().ends_with("reflected::Point"),
@@ -139,19 +142,19 @@ fn variants_have_names_and_bytes() {
 fn fragments_know_their_types_whatever_their_role() {
     let registry = FragmentRegistry::new();
     let of = Some(TypeId::of::<u8>());
-    assert_eq!(registry.register::<u8>().unwrap().type_id(), of);
-    assert_eq!(registry.register_shared::<u8>().unwrap().type_id(), of);
+    assert_eq!(registry.register::<u8>().unwrap().value_type(), of);
+    assert_eq!(registry.register_shared::<u8>().unwrap().value_type(), of);
     assert_eq!(
-        registry.register_const_shared::<u8>().unwrap().type_id(),
+        registry.register_const_shared::<u8>().unwrap().value_type(),
         of
     );
-    assert_eq!(registry.register_chunk::<u8>().unwrap().type_id(), of);
+    assert_eq!(registry.register_chunk::<u8>().unwrap().value_type(), of);
     assert_eq!(
-        registry.define_plain_as::<u8>("byte").unwrap().type_id(),
+        registry.define_plain_as::<u8>("byte").unwrap().value_type(),
         of
     );
     let untyped = registry.define_plain("free", Layout::new::<u8>()).unwrap();
-    assert_eq!(untyped.type_id(), None);
+    assert_eq!(untyped.value_type(), None);
     let text = registry.register::<String>().unwrap();
-    assert_eq!(text.type_id(), Some(TypeId::of::<String>()));
+    assert_eq!(text.value_type(), Some(TypeId::of::<String>()));
 }

@@ -25,12 +25,12 @@ fn all_resources_are_told_with_their_types_and_may_be_changed() {
     ];
     assert!(ids.iter().all(|id| expected.contains(id)) && ids.len() == 3);
     for (id, value) in told {
-        assert_eq!(id.type_id(), value.type_id(), "{}", id.name());
+        assert_eq!(id.of_type(), value.type_id(), "{}", id.name());
         let same = world.resources().get_any(id).unwrap();
         assert!(core::ptr::addr_eq(same, value));
     }
     let id = ResourceId::of::<Gravity>();
-    assert_eq!(id.type_id(), TypeId::of::<Gravity>());
+    assert_eq!(id.of_type(), TypeId::of::<Gravity>());
     let gravity: &mut (dyn Any + Send + Sync) = world.resources_mut().get_any_mut(id).unwrap();
     *gravity.downcast_mut().unwrap() = Gravity(1.6);
     assert!(gravity.downcast_mut::<u8>().is_none());

@@ -91,7 +91,12 @@ impl ChunkOptions {
     /// can be; else it is [`ChunkError::Refused`], of which [`is_over_budget`] is true, and nothing has changed. Worlds give
     /// that on as `WorldError::Chunk`. It is asked where a mega-chunk gets its memory, so that taking and giving back costs
     /// what it did; a program that lives at the edge of its budget takes chunks more slowly. Free chunks that [other threads
-    /// keep](MegachunkAllocator#when-it-is-exhausted) count.
+    /// keep](MegachunkAllocator#when-it-is-exhausted) count, and so do those of a mega-chunk that another thread opens,
+    /// gives back, trims or discards at that moment.
+    ///
+    /// Near its budget what a universe does depends on threads, also in an [ordered](crate::world::Universe::ordered) one:
+    /// chunks become shorter before anything is refused. A budget is for who goes wrong; what is to be the same for any
+    /// number of threads keeps well below it.
     ///
     /// Of a universe it is the memory of fragments in columns, and of what lies with them in chunks. Not in it: ids (nine
     /// bytes for each), the directory of chunks, and whatever fragments, resources, recorded commands and signals have on the

@@ -3,6 +3,9 @@
 use super::{Report, Section};
 use crate::cli::output::{plural, wrapped};
 
+/// A terminal that says that it has fewer columns gets lines of so many characters.
+const NARROWEST: usize = 20;
+
 /// What a line begins with that goes on with the one before it.
 const INDENT: usize = 4;
 
@@ -71,7 +74,7 @@ impl Report {
 /// A line, or as many as it takes.
 fn broken(line: &str, width: Option<usize>) -> String {
     match width {
-        Some(width) => wrapped(line, width, INDENT) + "\n",
+        Some(width) => wrapped(line, width.max(NARROWEST), INDENT) + "\n",
         None => format!("{line}\n"),
     }
 }

@@ -49,7 +49,7 @@ use crate::fragment::{IsValue, MapEntities, Plain, PlainVariant};
 ///     for field in fields {
 ///         let bytes = &bytes[field.offset()..][..field.size()];
 ///         let shown = match field.fields() {
-///             [] => value(Some(field.type_id()), field.variants(), bytes),
+///             [] => value(Some(field.value_type()), field.variants(), bytes),
 ///             _ => String::new(),
 ///         };
 ///         *page += &format!("{:1$}{2}: {3}{shown}\n", "", 2 * depth, field.name(), field.type_name());
@@ -130,7 +130,7 @@ impl PlainField {
 
     /// Its type.
     #[must_use]
-    pub fn type_id(&self) -> TypeId {
+    pub fn value_type(&self) -> TypeId {
         (self.type_id)()
     }
 

@@ -165,7 +165,8 @@ impl LoadOptions {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// A conversion of a type to itself is called for the values that are of it. So ids of assets are led over, of meshes or
+    /// A conversion of a type to itself is called for the values that are of it (not for those of another shape that
+    /// [`ignore_fields`](Self::ignore_fields) takes for it). So ids of assets are led over, of meshes or
     /// sounds say, that are others in each run: the program saves, beside the world, which asset each id is, makes a table of
     /// it before it loads, and the closure has that.
     ///

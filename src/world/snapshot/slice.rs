@@ -31,8 +31,8 @@ impl World {
     /// world's time, signals that wait. A chunk fragment has the value that it has for the entity now. Handles of others in
     /// the values stay in the file, and mean whom the one who loads it says: see
     /// [`load_remapped`](Self::load_remapped), where a map that [keeps all
-    /// others](crate::entity::EntityMap::keeping_others) pastes into the same universe. Of each composition those who were
-    /// named first lie first.
+    /// others](crate::entity::EntityMap::keeping_others) pastes into the same universe. Of those with the same composition,
+    /// shared values and chunk fragments, those who were named first lie first.
     ///
     /// O(bytes of their values + entities log entities + fragments of their compositions): others are not looked at, however
     /// many there are. The same entities of the same world in the same order give the same bytes.

@@ -72,7 +72,7 @@ pub struct SnapshotSummary {
     pub signals: u64,
 }
 
-/// What a snapshot says of a fragment.
+/// What a snapshot says of a fragment. (With `serde`: fields that are added some day are to be read where they lack.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

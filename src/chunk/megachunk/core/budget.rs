@@ -1,7 +1,7 @@
 //! The budget: how many mega-chunks may have memory at one time.
 //!
 //! State: how many do, or are about to. Operations: [`claim`](Budget::claim), before memory is asked for, by a
-//! compare-and-swap, so that nobody is refused because another one tries; [`gone`](Budget::gone), when it went back, or did
+//! compare-and-swap, so that nobody is refused because another one counts; [`gone`](Budget::gone), when it went back, or did
 //! not come. Both belong to who holds all chunks of the mega-chunk.
 //!
 //! Must hold: the number is not less than that of the mega-chunks that are committed, and not more than the most.

@@ -286,7 +286,11 @@ impl<M: Memory> Core<M> {
             }
             Err(error) => Err(ChunkError::Refused {
                 megachunk,
-                kind: error.kind(),
+                kind: match error.kind() {
+                    // What the budget says: a memory with a bound of its own has been asked.
+                    io::ErrorKind::QuotaExceeded => io::ErrorKind::OutOfMemory,
+                    kind => kind,
+                },
             }),
         }
     }

@@ -82,33 +82,13 @@ fn broken(line: &str, width: Option<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::measure::{Figures, Machine};
-    use crate::cli::report::Row;
+    use crate::cli::measure::Machine;
+    use crate::cli::report::tests::row;
 
     fn report() -> Report {
         let mut report = Report::new(Machine::here());
         for (contender, median) in [("naive", 1_234.56), ("busy_block", 10.0), ("bitmask", 4.0)] {
-            report.rows.push(Row {
-                section: Section::Ids,
-                workload: "pair".into(),
-                threads: 1,
-                contender,
-                unit: "ns/life",
-                ns: Figures {
-                    min: median,
-                    median,
-                    max: median,
-                },
-                repetitions: 3,
-                net_of_ns: None,
-                ratio: None,
-                rmw_per_op: None,
-                failed_claims_per_op: None,
-                memory_bytes: None,
-                cores: None,
-                void: false,
-                unsteady: false,
-            });
+            report.rows.push(row(contender, 1, median));
         }
         report.rows[1].ns.min = 5.0;
         report.set_ratios();

@@ -422,7 +422,8 @@ fn is_large(workload: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn row(contender: &'static str, threads: usize, median: f64) -> Row {
+    /// A good row of ids, in which all repetitions took the same.
+    pub(super) fn row(contender: &'static str, threads: usize, median: f64) -> Row {
         Row {
             section: Section::Ids,
             workload: "pair".into(),

@@ -1,32 +1,9 @@
 //! What must hold of the page for whoever does not see it as its author does: with ears, without colours, in the dark, on
 //! paper, on a small screen.
 
-use super::super::{Report, Row, Section};
-use crate::cli::measure::{Figures, Machine};
-
-fn row(contender: &'static str, threads: usize, median: f64) -> Row {
-    Row {
-        section: Section::Ids,
-        workload: "pair".into(),
-        threads,
-        contender,
-        unit: "ns/life",
-        ns: Figures {
-            min: median,
-            median,
-            max: median,
-        },
-        repetitions: 3,
-        net_of_ns: None,
-        ratio: None,
-        rmw_per_op: None,
-        failed_claims_per_op: None,
-        memory_bytes: None,
-        cores: None,
-        void: false,
-        unsteady: false,
-    }
-}
+use crate::cli::measure::Machine;
+use crate::cli::report::tests::row;
+use crate::cli::report::{Report, Row, Section};
 
 fn report(rows: Vec<Row>) -> Report {
     let mut report = Report::new(Machine::here());

@@ -39,8 +39,8 @@ impl MappedMemory {
     ///
     /// let options = ChunkOptions::new().huge_pages(false).populate(true);
     /// let allocator = options.build_with(MappedMemory::new(&options))?;
-    /// let chunk = allocator.allocate()?;
-    /// assert_eq!(chunk.len(), 1);
+    /// let _chunk = allocator.allocate()?;
+    /// assert_eq!(allocator.in_use(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -4,37 +4,18 @@
 
 #![cfg(all(feature = "world", feature = "probe"))]
 
+#[path = "support/ending.rs"]
+mod ending;
+
 use std::sync::Arc;
 
+use ending::{ENTITIES, schedule, world};
 use megachunk::prelude::*;
-
-const ENTITIES: u64 = 20_000;
-
-fn world(universe: &Arc<Universe>) -> World {
-    let mut world = World::of(universe).unwrap();
-    let _ = world.create_batch((0..ENTITIES).map(|n| (n,))).unwrap();
-    world
-}
 
 /// A world that has its universe to itself.
 fn alone(new: fn() -> Universe) -> World {
     let universe = Arc::new(new());
     world(&universe)
-}
-
-fn schedule() -> Schedule {
-    let grow = processor(
-        "grow",
-        |mut all: QueryRun<'_, &mut u64>, _: Commands<'_>| {
-            all.for_each(|n| *n += 1);
-        },
-    );
-    let mut schedule = Schedule::new();
-    let see = observing_processor::<u64, ()>("see", Observed::COME, |batch, _| {
-        batch.for_each::<&mut u64>(|n| *n += 1).unwrap();
-    });
-    schedule.add(grow).add(see);
-    schedule
 }
 
 /// Accesses to shared words in which something ends.

@@ -1,32 +1,10 @@
-//! What the end of a world takes. Nobody can ask who lived where the universe ends with it: then ids need not die one by
-//! one.
+//! Worlds that end while somebody has something of them. (What that takes is in `tests/world_ends.rs`.)
 
 use std::sync::Arc;
 
 use megachunk::prelude::*;
 
-const ENTITIES: u64 = 20_000;
-
-fn world(universe: &Arc<Universe>) -> World {
-    let mut world = World::of(universe).unwrap();
-    let _ = world.create_batch((0..ENTITIES).map(|n| (n,))).unwrap();
-    world
-}
-
-fn schedule() -> Schedule {
-    let grow = processor(
-        "grow",
-        |mut all: QueryRun<'_, &mut u64>, _: Commands<'_>| {
-            all.for_each(|n| *n += 1);
-        },
-    );
-    let mut schedule = Schedule::new();
-    let see = observing_processor::<u64, ()>("see", Observed::COME, |batch, _| {
-        batch.for_each::<&mut u64>(|n| *n += 1).unwrap();
-    });
-    schedule.add(grow).add(see);
-    schedule
-}
+use crate::ending::{ENTITIES, schedule, world};
 
 #[test]
 fn a_world_ends_whole_whoever_keeps_something_of_it() {

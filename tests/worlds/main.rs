@@ -4,6 +4,8 @@
 
 #[path = "../support/counted.rs"]
 mod counted;
+#[path = "../support/ending.rs"]
+mod ending;
 #[path = "../support/layout_oracle.rs"]
 mod layout_oracle;
 #[path = "../support/snapshot_world.rs"]

@@ -18,6 +18,7 @@ use crate::world::snapshot::format::{FORMAT, Header};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::write::{
     bytes_of, is_ambiguous, list_fragments, number, templates_of, templates_of_world,
+    write_composition,
 };
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -324,15 +325,7 @@ impl<'w> Slice<'w> {
             infos,
             chunks,
         } = part;
-        number(directory, infos.len());
-        for info in infos {
-            directory.extend(self.numbers[&info.id()].to_le_bytes());
-        }
-        directory.extend(data.run.to_le_bytes());
-        directory.push(data.grows.into());
-        for (_, bytes) in templates_of(data, infos) {
-            directory.extend(bytes);
-        }
+        write_composition(data, infos, |id| self.numbers[&id], directory);
         number(directory, chunks.len());
         // All may have room: each has a place among those with the same shared values.
         let mut places: HashMap<&[u32], u32> = HashMap::new();

@@ -153,15 +153,7 @@ impl<'w> Snapshot<'w> {
         }
         number(directory, part.archetypes.len());
         for (data, infos) in &part.archetypes {
-            number(directory, infos.len());
-            for info in infos {
-                directory.extend(self.numbers[&info.id()].to_le_bytes());
-            }
-            directory.extend(data.run.to_le_bytes());
-            directory.push(data.grows.into());
-            for (_, bytes) in templates_of(data, infos) {
-                directory.extend(bytes);
-            }
+            write_composition(data, infos, |id| self.numbers[&id], directory);
             number(directory, saved_chunks(data).count());
             let mut with_room = part.places_with_room(data, infos);
             for (position, chunk) in saved_chunks(data) {
@@ -429,6 +421,24 @@ pub(super) fn templates_of<'s, 'w>(
         let bytes = unsafe { bytes_of(value.template.as_ptr(), info.layout().size()) };
         Some((info, bytes))
     })
+}
+
+/// What a composition's part of the directory begins with: its fragments, how long its chunks are, and with what they begin.
+pub(super) fn write_composition(
+    data: &Archetype,
+    infos: &[&FragmentInfo],
+    number_of: impl Fn(FragmentId) -> u32,
+    directory: &mut Vec<u8>,
+) {
+    number(directory, infos.len());
+    for info in infos {
+        directory.extend(number_of(info.id()).to_le_bytes());
+    }
+    directory.extend(data.run.to_le_bytes());
+    directory.push(data.grows.into());
+    for (_, bytes) in templates_of(data, infos) {
+        directory.extend(bytes);
+    }
 }
 
 /// Whether a chunk stands in the file: also one that waits for whoever comes next.

@@ -399,6 +399,8 @@ impl Machine {
             events,
             fused: flushed.is_err(),
             heard: &mut self.heard,
+            batches: 0,
+            without_weather: None,
         };
         let expected = replay.flush();
         assert!(replay.events.is_empty(), "{:?}", replay.events);

@@ -43,15 +43,18 @@ impl Ledger {
 
     /// User's code is called.
     pub(crate) fn burn(&self, what: Fused) {
-        let left = self.fuse.load(Ordering::Relaxed);
         // A second panic would end the program.
-        if left > 0 && !std::thread::panicking() {
-            self.fuse.store(left - 1, Ordering::Relaxed);
-            if left == 1 {
-                self.burnt.store(true, Ordering::Relaxed);
-                // Not `panic!`: that would print, and a fuzzer would call it a crash.
-                resume_unwind(Box::new(what));
-            }
+        if std::thread::panicking() {
+            return;
+        }
+        let one_less = |left: u32| left.checked_sub(1);
+        let left = self
+            .fuse
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        if left == Ok(1) {
+            self.burnt.store(true, Ordering::Relaxed);
+            // Not `panic!`: that would print, and a fuzzer would call it a crash.
+            resume_unwind(Box::new(what));
         }
     }
 

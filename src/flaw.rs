@@ -12,7 +12,7 @@ use crate::sync::thread;
 const MOST: usize = 64;
 /// How often it is looked again whether what seems wrong is a thread that ends.
 #[cfg(not(loom))]
-const LOOKS: u32 = 100;
+const LOOKS: u32 = 1_000;
 /// How long such a thread is given each time.
 #[cfg(not(loom))]
 const MOMENT: Duration = Duration::from_millis(1);

@@ -17,6 +17,7 @@ const SLOTS: usize = 1 << 30;
 fn an_empty_index_costs_next_to_nothing_and_a_block_what_it_holds() {
     // Whatever the first index loads or allocates once is not the index's.
     drop(EntityIndex::new());
+    drop(IndexOptions::new().huge_pages(false).build());
     resident();
 
     let before = resident();

@@ -33,6 +33,8 @@ mod world_probes;
 mod world_recorded;
 #[path = "../../tests/support/world_recorder.rs"]
 mod world_recorder;
+#[path = "../../tests/support/world_row.rs"]
+mod world_row;
 #[path = "../../tests/support/world_weathers.rs"]
 mod world_weathers;
 

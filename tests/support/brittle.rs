@@ -64,7 +64,7 @@ pub(crate) fn holds_nothing(mut work: impl FnMut()) {
     // A test that has failed has told so itself.
     let _alone = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut more = 0;
-    for _ in 0..10 {
+    for _ in 0..100 {
         let before = HELD.get();
         work();
         more = HELD.get() - before;

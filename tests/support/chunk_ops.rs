@@ -153,11 +153,11 @@ impl<S: Subject> Machine<S> {
         match self.subject.take_up_to(len as usize) {
             // So few are in use that a run of the whole length is left somewhere, if the system has memory for it.
             Ok((run, ticket)) => {
-                let halves = (0..6).map(|times| u32::from(len) >> times);
+                let halves = (0..7).map(|times| u32::from(len) >> times);
                 let shorter = self.subject.refusals_left() < refusals;
                 assert!(
                     halves
-                        .take(if shorter { 6 } else { 1 })
+                        .take(if shorter { 7 } else { 1 })
                         .any(|half| run.len() == half)
                 );
                 self.taken(run, ticket);

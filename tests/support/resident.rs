@@ -1,9 +1,12 @@
 //! What the system says of this process' memory: how much is resident, and how large mappings are advised.
 
-/// Resident memory of this process in bytes, page by page. (`statm` may lag behind.)
+/// Resident memory of this process in bytes, page by page, without what a file has as well: the program's own code, which
+/// comes when it first runs. (`statm` may lag behind.)
 pub(crate) fn resident() -> usize {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-    let kibibytes = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
+    let kibibytes = rollup
+        .lines()
+        .find_map(|line| line.strip_prefix("Anonymous:"));
     kibibytes_of(kibibytes.unwrap()) << 10
 }
 

@@ -20,9 +20,10 @@ use crate::world_fragments::{
     Team, Text, Weather, WithShape, core_kinds_of, core_shape_of, gone_kinds_of, gone_shape_of,
     kinds_of, register, shape_of, with_core, with_gone, with_shape,
 };
-use crate::world_naive::{NAMES, Refusal, Row};
+use crate::world_naive::{NAMES, Refusal};
 use crate::world_ops::{Machine, WORLDS, begin, fused, same_report, universe, universe_for};
 use crate::world_probes::{self, Watch};
+use crate::world_row::Row;
 
 /// What is done with a filter that a number stands for.
 pub(crate) trait WithFilter {
@@ -382,7 +383,7 @@ impl Machine {
         }
         let kinds: BTreeSet<Kind> = kinds_of(shape).iter().copied().collect();
         let rows = self.model.rows(at);
-        let same = rows.filter(|(_, row)| row.values.keys().eq(&kinds));
+        let same = rows.filter(|(_, row)| row.kinds().eq(kinds.iter().copied()));
         let same: Vec<Entity> = same.map(|(entity, _)| entity).collect();
         assert_eq!(real.unwrap(), same.len(), "move_archetype_to");
         for entity in same {
@@ -537,9 +538,7 @@ impl Machine {
         let before = world.archetype_count();
         let gone = world.collect_archetypes();
         let rows = self.model.rows(self.at);
-        let there: BTreeSet<Vec<Kind>> = rows
-            .map(|(_, row)| row.values.keys().copied().collect())
-            .collect();
+        let there: BTreeSet<Vec<Kind>> = rows.map(|(_, row)| row.kinds().collect()).collect();
         assert_eq!(
             (before - gone, world.archetype_count()),
             (there.len(), there.len())

@@ -15,8 +15,9 @@ use crate::world_fragments::{
     Awake, Kind, Matrix, Small, Switch, Text, core_kinds_of, get_mut_kind, kinds_of, switch_kind,
 };
 use crate::world_more::MoreOp;
-use crate::world_naive::{Naive, Refusal, Row};
+use crate::world_naive::{Naive, Refusal};
 use crate::world_ops::{Machine, WORLDS, WorldOp};
+use crate::world_row::Row;
 
 /// What is looked for: changes of four fragments and of a tag that can be switched off, and moves.
 const WATCHED: usize = 6;
@@ -39,8 +40,8 @@ impl Known {
     pub(crate) fn of(entity: Entity, row: &Row) -> Self {
         let mut values = [NONE; WATCHED];
         let mut place = 0;
-        for (&kind, &payload) in &row.values {
-            let payload = u64::from(payload);
+        for kind in row.kinds() {
+            let payload = u64::from(row.get(kind).unwrap());
             place |= 1 << kind as u64;
             let at = match kind {
                 Kind::Small => 0,
@@ -58,7 +59,7 @@ impl Known {
                 }
                 _ => continue,
             };
-            values[at] = payload | u64::from(row.off.contains(&kind)) << 32;
+            values[at] = payload | u64::from(row.is_off(kind)) << 32;
         }
         values[MOVES] = place;
         Self {
@@ -303,10 +304,10 @@ impl Machine {
 /// is switched off.
 pub(crate) fn add_plain(bytes: &mut Vec<u8>, entity: Entity, row: &Row) {
     bytes.extend(entity.to_bits().to_ne_bytes());
-    for (&kind, &payload) in &row.values {
+    for kind in row.kinds() {
         if kind.is_plain() {
-            bytes.extend([kind as u8, u8::from(row.off.contains(&kind))]);
-            bytes.extend(payload.to_ne_bytes());
+            bytes.extend([kind as u8, u8::from(row.is_off(kind))]);
+            bytes.extend(row.get(kind).unwrap().to_ne_bytes());
         }
     }
     bytes.push(u8::MAX);

@@ -9,10 +9,11 @@ use crate::world_changes::{Known, add_plain};
 use crate::world_fragments::{
     Awake, Counted, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text, Weather,
 };
-use crate::world_naive::{Naive, Refusal, Row};
+use crate::world_naive::{Naive, Refusal};
 use crate::world_ops::{ChunkStand, Machine, Stand, WORLDS};
 use crate::world_probes;
 use crate::world_recorded::{Act, Event, Replay, Segment};
+use crate::world_row::Row;
 
 impl Machine {
     /// Compares all that there is after a step, in which one of the worlds, or both, were to stay as they were. What the
@@ -125,7 +126,7 @@ impl Machine {
             assert_eq!(name, self.model.name_of(at, entity));
             let row = match (world.fragments(entity), expected) {
                 (Ok(fragments), Ok(row)) => {
-                    assert_eq!(fragments.count(), row.values.len());
+                    assert_eq!(fragments.count(), row.len());
                     row
                 }
                 (Err(error), Err(refusal)) => {
@@ -298,9 +299,10 @@ impl Machine {
         all.extend((0..batches).map(|batch| replay(Some(batch)).0));
         // A chunk has its own weather.
         let without = |row: &Row| {
-            let mut row = row.clone();
-            let weather = row.values.entry(Kind::Weather);
-            weather.and_modify(|value| *value = 0);
+            let mut row = *row;
+            row.get_mut(Kind::Weather)
+                .into_iter()
+                .for_each(|value| *value = 0);
             row
         };
         for &entity in &self.model.given {
@@ -329,7 +331,9 @@ impl Machine {
         }
         let mut row = Row::default();
         let mut put = |kind: Kind, payload: Option<u32>| {
-            row.values.extend(payload.map(|payload| (kind, payload)));
+            payload
+                .into_iter()
+                .for_each(|payload| row.set(kind, payload));
         };
         put(Kind::Small, world.get(entity).ok().map(|x: &Small| x.0));
         let text = world.get(entity).ok();
@@ -364,10 +368,10 @@ impl Machine {
             put(kind, has.unwrap().then_some(0));
         }
         if matches!(world.is_enabled::<Switch>(entity), Ok(false)) {
-            row.off.insert(Kind::Switch);
+            row.enable(Kind::Switch, false);
         }
         if matches!(world.is_enabled::<Awake>(entity), Ok(false)) {
-            row.off.insert(Kind::Awake);
+            row.enable(Kind::Awake, false);
         }
         Some(row)
     }

@@ -326,9 +326,11 @@ impl Machine {
             return;
         };
         let world = &mut self.worlds[self.at];
+        // It ends when no fuse burns any more.
+        let mut kept = None;
         let created = fused(&self.ledger, fuse, || {
-            let prototype = Prototype::of(world, entity)?;
-            let batch = world.create_copies(&prototype, len.into())?;
+            let prototype = kept.insert(Prototype::of(world, entity)?);
+            let batch = world.create_copies(prototype, len.into())?;
             Ok::<Vec<Entity>, WorldError>(batch.to_vec(world))
         });
         let Ok(created) = created else { return };
@@ -336,9 +338,9 @@ impl Machine {
             (Ok(entities), Ok(mut row)) => {
                 assert_eq!(entities.len(), usize::from(len));
                 // What is switched off is on in copies.
-                row.off.clear();
+                row.enable_all();
                 for new in entities {
-                    self.model.enter_clone(self.at, new, row.clone());
+                    self.model.enter_clone(self.at, new, row);
                 }
             }
             (Err(error), Err(refusal)) => assert_eq!(Refusal::of(&error), refusal),
@@ -561,7 +563,7 @@ impl Machine {
             let some = !with.is_empty() || row.has(Kind::Small);
             let all = with.iter().all(|&kind| row.is_on(kind));
             if some && all && !without.iter().any(|&kind| row.is_on(kind)) {
-                if let Some(small) = row.values.get_mut(&Kind::Small) {
+                if let Some(small) = row.get_mut(Kind::Small) {
                     *small = small.wrapping_add(3);
                 }
                 expected.insert(entity, row.get(Kind::Small));

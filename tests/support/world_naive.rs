@@ -8,6 +8,7 @@ use megachunk::prelude::*;
 
 use crate::world_fragments::Kind;
 use crate::world_ops::WORLDS;
+use crate::world_row::Row;
 
 /// Why a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,64 +51,6 @@ impl Refusal {
             WorldError::Twice { .. } => Self::Same,
             error => panic!("{error}"),
         }
-    }
-}
-
-/// The fragments of an entity.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
-    pub(crate) values: BTreeMap<Kind, u32>,
-    /// Those that are switched off.
-    pub(crate) off: BTreeSet<Kind>,
-}
-
-impl Row {
-    pub(crate) fn has(&self, kind: Kind) -> bool {
-        self.values.contains_key(&kind)
-    }
-
-    pub(crate) fn is_on(&self, kind: Kind) -> bool {
-        self.has(kind) && !self.off.contains(&kind)
-    }
-
-    /// Switches a kind that it has.
-    pub(crate) fn enable(&mut self, kind: Kind, on: bool) {
-        if on {
-            self.off.remove(&kind);
-        } else {
-            self.off.insert(kind);
-        }
-    }
-
-    pub(crate) fn get(&self, kind: Kind) -> Option<u32> {
-        self.values.get(&kind).copied()
-    }
-
-    pub(crate) fn add(&mut self, kinds: &[Kind], payload: u32) {
-        for &kind in kinds {
-            self.values.insert(kind, kind.keeps(payload));
-        }
-    }
-
-    pub(crate) fn remove(&mut self, kinds: &[Kind]) -> bool {
-        let before = self.values.len();
-        for kind in kinds {
-            self.values.remove(kind);
-            self.off.remove(kind);
-        }
-        self.values.len() < before
-    }
-
-    /// Loses what cannot be saved.
-    fn keep_plain(&mut self) {
-        self.values.retain(|kind, _| kind.is_plain());
-    }
-
-    /// Whether a bundle would change a value that is for ever.
-    fn contradicts(&self, kinds: &[Kind], payload: u32) -> bool {
-        let there = self.get(Kind::Species);
-        kinds.contains(&Kind::Species)
-            && there.is_some_and(|there| there != Kind::Species.keeps(payload))
     }
 }
 
@@ -279,7 +222,7 @@ impl Naive {
         let mut loaded = Vec::new();
         for (&entity, state) in &self.states {
             if let State::Built { world, row } = state {
-                let (world, mut row) = (*world, row.clone());
+                let (world, mut row) = (*world, *row);
                 row.keep_plain();
                 loaded.push((new(entity), State::Built { world, row }));
             }
@@ -478,7 +421,7 @@ impl Naive {
         payload: u32,
     ) -> Result<(), Refusal> {
         let row = self.row_mut(world, entity)?;
-        let value = row.values.get_mut(&kind).ok_or(Refusal::Missing)?;
+        let value = row.get_mut(kind).ok_or(Refusal::Missing)?;
         *value = kind.keeps(payload);
         Ok(())
     }
@@ -507,7 +450,7 @@ impl Naive {
         if row.has(Kind::Guard) {
             return Err(Refusal::NotCloneable);
         }
-        Ok(row.clone())
+        Ok(*row)
     }
 
     pub(crate) fn enter_clone(&mut self, world: usize, entity: Entity, row: Row) {

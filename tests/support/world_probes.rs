@@ -10,7 +10,8 @@ use crate::world_fragments::{
     Awake, Counted, Fused, Guard, Kind, Ledger, Matrix, Page, Small, Species, Switch, Tag, Team,
     Text, Weather,
 };
-use crate::world_naive::{Naive, Refusal, Row};
+use crate::world_naive::{Naive, Refusal};
+use crate::world_row::Row;
 
 /// A query type, and what it must give.
 pub(crate) trait Probe {
@@ -66,7 +67,7 @@ probe!(Write: (Entity, &'static mut Small), Without<Tag>,
 },
 |row| {
     let tagged = row.has(Kind::Tag);
-    let small = row.values.get_mut(&Kind::Small).filter(|_| !tagged)?;
+    let small = row.get_mut(Kind::Small).filter(|_| !tagged)?;
     *small = small.wrapping_add(1);
     Some(vec![*small])
 });
@@ -95,7 +96,7 @@ probe!(WriteMaybe: (Option<&'static mut Matrix>, Entity), With<Text>,
 },
 |row| {
     row.get(Kind::Text)?;
-    let matrix = row.values.get_mut(&Kind::Matrix);
+    let matrix = row.get_mut(Kind::Matrix);
     Some(vec![maybe(matrix.map(|payload| {
         *payload = payload.wrapping_mul(3);
         *payload
@@ -110,7 +111,7 @@ probe!(Sharing: (Entity, Shared<Team>, &'static mut Switch), (),
 |row| {
     let team = row.get(Kind::Team)?;
     let on = row.is_on(Kind::Switch);
-    let switch = row.values.get_mut(&Kind::Switch).filter(|_| on)?;
+    let switch = row.get_mut(Kind::Switch).filter(|_| on)?;
     *switch = (*switch as u16).wrapping_sub(1).into();
     Some(vec![team, *switch])
 });
@@ -424,7 +425,7 @@ pub(crate) fn chunks(world: &mut World, model: &mut Naive, number: usize) {
     for (entity, row) in model.rows_mut(number) {
         let (matrix, team) = (row.get(Kind::Matrix), row.get(Kind::Team));
         let weather = row.has(Kind::Weather);
-        if let Some(small) = row.values.get_mut(&Kind::Small) {
+        if let Some(small) = row.get_mut(Kind::Small) {
             *small = small.rotate_left(1);
             expected.insert(entity, (*small, matrix, team, weather));
         }

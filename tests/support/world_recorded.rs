@@ -9,7 +9,8 @@ use megachunk::prelude::*;
 
 use crate::world_fragments::{Kind, kinds_of};
 use crate::world_heard::{Heard, Stands, between};
-use crate::world_naive::{Naive, Refusal, Row};
+use crate::world_naive::{Naive, Refusal};
+use crate::world_row::Row;
 
 /// The sort key of recorders that are given none.
 pub(crate) const MIDDLE: u64 = 1 << 63;
@@ -200,8 +201,8 @@ impl Replay<'_> {
 
     /// The net change of an entity.
     fn change(&mut self, entity: Entity, acts: &[Act], tally: &mut Tally) {
-        let before = self.model.row(self.world, entity).unwrap().clone();
-        let mut row = before.clone();
+        let before = *self.model.row(self.world, entity).unwrap();
+        let mut row = before;
         let (mut written, mut gone, mut again) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (mut species, mut species_anew) = (None, false);
@@ -263,7 +264,7 @@ impl Replay<'_> {
             return;
         }
         let shared = |row: &Row| [row.get(Kind::Team), row.get(Kind::Species)];
-        if !row.values.keys().eq(before.values.keys()) || shared(&row) != shared(&before) {
+        if !row.has_the_kinds_of(&before) || shared(&row) != shared(&before) {
             if self.without_weather == Some(self.batches) && row.has(Kind::Weather) {
                 return;
             }
@@ -335,7 +336,7 @@ impl Replay<'_> {
     }
 
     pub(crate) fn note_created(&mut self, entity: Entity) {
-        let row = self.model.row(self.world, entity).unwrap().clone();
+        let row = *self.model.row(self.world, entity).unwrap();
         self.note(entity, None, Some(&row));
     }
 

@@ -51,7 +51,7 @@ impl Machine {
                 let row = row.unwrap_or_else(|refusal| panic!("{}: {refusal:?}", entities[0]));
                 let spot = Spot {
                     world: at,
-                    kinds: row.values.keys().copied().collect(),
+                    kinds: row.kinds().collect(),
                     shared: [
                         chunk.shared::<Team>().map(|team| team.number),
                         chunk.const_shared::<Species>().map(|species| species.0),
@@ -99,11 +99,18 @@ impl Machine {
                 let set = set
                     .filter(|(entity, _)| spot.world == self.at && spot.entities.contains(entity));
                 let value = set.map_or(was.value, |(_, payload)| payload);
-                // Between two closures of a flush who was there may have left, and come back to a new one.
-                let key = (spot.world, spot.kinds.clone());
-                if matches!(op, WorldOp::Flush { .. })
-                    && self.templates.get(&key) == Some(&spot.value)
-                {
+                // Who was there may have left, and come back to a new one: between two closures, or clones, of a flush, or
+                // where a slice names him twice, with another shared value in between.
+                let returns = matches!(
+                    op,
+                    WorldOp::Flush { .. }
+                        | WorldOp::AddSlice { .. }
+                        | WorldOp::More(MoreOp::SwapSlice { .. })
+                );
+                if returns && spot.value != value {
+                    let key = (spot.world, spot.kinds.clone());
+                    let template = *self.templates.entry(key).or_insert(spot.value);
+                    assert_eq!(spot.value, template, "{}, a new one", what());
                     continue;
                 }
                 assert_eq!(spot.value, value, "{}, which stayed", what());
@@ -136,9 +143,8 @@ impl Machine {
             WorldOp::Reload { .. } => self.templates.clear(),
             WorldOp::Collect => {
                 let rows = self.model.rows(at);
-                let there: BTreeSet<Composition> = rows
-                    .map(|(_, row)| row.values.keys().copied().collect())
-                    .collect();
+                let there: BTreeSet<Composition> =
+                    rows.map(|(_, row)| row.kinds().collect()).collect();
                 let stays =
                     |world: usize, kinds: &Composition| world != at || there.contains(kinds);
                 self.templates
@@ -146,7 +152,7 @@ impl Machine {
             }
             WorldOp::More(MoreOp::Template { which, payload }) => {
                 let rows = self.model.rows(at);
-                let there = rows.map(|(_, row)| row.values.keys().copied().collect());
+                let there = rows.map(|(_, row)| row.kinds().collect());
                 let there = there.filter(|kinds: &Composition| kinds.contains(&Kind::Weather));
                 let there: BTreeSet<Composition> = there.collect();
                 let known = there.into_iter().map(|kinds| (at, kinds));
@@ -210,7 +216,7 @@ impl Machine {
             }
         }
         let rows = self.model.rows(self.at);
-        let there = rows.map(|(_, row)| row.values.keys().copied().collect());
+        let there = rows.map(|(_, row)| row.kinds().collect());
         let there: BTreeSet<Composition> = there
             .filter(|kinds: &Composition| {
                 kinds.contains(&Kind::Weather) && may_let_through(which, kinds)

@@ -34,6 +34,8 @@ mod world_probes;
 mod world_recorded;
 #[path = "../support/world_recorder.rs"]
 mod world_recorder;
+#[path = "../support/world_row.rs"]
+mod world_row;
 #[path = "../support/world_weathers.rs"]
 mod world_weathers;
 

@@ -15,11 +15,11 @@ use models::{Models, Outcome, Test};
 /// Says that all models have just passed without a mutant, so that the gate need not ask again.
 const MODELS_HOLD: &str = "--models-hold";
 
-/// Runs the gate for the mutants named, or for all; how many survived. With `--models-hold` among the arguments it
+/// Runs the gate for the mutants named, or for all, or a part; how many survived. With `--models-hold` among the arguments it
 /// takes for granted that each model passes without a mutant: for who has just seen that.
 ///
 /// # Errors
-/// If the models cannot be built or run, or a name is no mutant's.
+/// If the models cannot be built or run, a name is no mutant's, or there is no such part.
 pub fn run(arguments: &[String]) -> io::Result<usize> {
     let (said, wanted): (Vec<&String>, Vec<&String>) = arguments
         .iter()
@@ -29,6 +29,7 @@ pub fn run(arguments: &[String]) -> io::Result<usize> {
             return Err(io::Error::other(format!("there is no mutant `{name}`")));
         }
     }
+    let part = part()?;
     let models = Models::build()?;
     let mut gate = Gate {
         models,
@@ -37,8 +38,13 @@ pub fn run(arguments: &[String]) -> io::Result<usize> {
     };
     let start = Instant::now();
     let (mut killed, mut survived) = (0, 0);
-    for &(name, breaks) in MUTANTS {
-        if !wanted.is_empty() && !wanted.iter().any(|wanted| *wanted == name) {
+    for (number, &(name, breaks)) in MUTANTS.iter().enumerate() {
+        let is_wanted = if wanted.is_empty() {
+            part.is_none_or(|(k, n)| number % n + 1 == k)
+        } else {
+            wanted.iter().any(|wanted| *wanted == name)
+        };
+        if !is_wanted {
             continue;
         }
         let line = match gate.killer(name)? {
@@ -59,6 +65,23 @@ pub fn run(arguments: &[String]) -> io::Result<usize> {
         "mutants killed={killed} survived={survived} seconds={seconds}"
     )?;
     Ok(survived)
+}
+
+/// Which mutants are to be put in where none is named: all, or those that leave K - 1 where their numbers are divided by
+/// N, of `MEGACHUNK_PART=K/N`.
+fn part() -> io::Result<Option<(usize, usize)>> {
+    let Some(text) = std::env::var_os("MEGACHUNK_PART") else {
+        return Ok(None);
+    };
+    let text = text.to_string_lossy();
+    let numbers = text.split_once('/');
+    let numbers = numbers.and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    match numbers {
+        Some((k, n)) if (1..=n).contains(&k) => Ok(Some((k, n))),
+        _ => Err(io::Error::other(format!(
+            "MEGACHUNK_PART: `{text}` is no K/N, as in 1/3"
+        ))),
+    }
 }
 
 struct Gate {

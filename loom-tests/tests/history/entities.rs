@@ -47,7 +47,7 @@ fn the_check_finds_that_busy_block_locates_stale_handles() {
         let located = |record: &Record| matches!(record.event, Event::Locate(Ok(_)));
         violation.records.iter().any(located)
     };
-    Plan::from_environment(10_000)
+    Plan::until_found()
         .first_violation(BusyBlock::NAME, violations::<BusyBlock>(located))
         .expect("the published algorithm checks the bitmap and not the version");
     say("histories busy_block violation=found (a stale handle is located, as published)");

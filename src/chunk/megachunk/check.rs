@@ -29,7 +29,7 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// some were ever used.
     ///
     /// For quiet moments: exact while no other thread takes, gives, flushes or trims. (For one that ends, and gives back
-    /// what it kept, what seems wrong is looked at up to a hundred times, a thousandth of a second apart.) Else it may
+    /// what it kept, what seems wrong is looked at up to a thousand times, a thousandth of a second apart.) Else it may
     /// find flaws that are none.
     ///
     /// Chunks that threads keep are looked at one by one where they are the calling thread's. Of others' it sees the last

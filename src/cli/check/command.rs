@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Args;
+use super::part::Part;
 use super::stage::Stage;
 use crate::cli::CliError;
 
@@ -69,7 +70,7 @@ impl Invocation {
     /// model without its mutant.
     ///
     /// What a run is told apart from this is left to the environment: `MEGACHUNK_LOOM_BOUND`,
-    /// `MEGACHUNK_LOOM_DEEPER`, `MEGACHUNK_SCHEDULES`.
+    /// `MEGACHUNK_LOOM_DEEPER`, `MEGACHUNK_SCHEDULES`, `MEGACHUNK_PART`.
     pub(super) fn all(
         stage: Stage,
         args: &Args,
@@ -107,11 +108,11 @@ impl Invocation {
             }
             Stage::Fuzz => {
                 let seconds = args.fuzz.unwrap_or(FUZZ_SECONDS);
+                let part = Part::asked()?;
                 let targets = fuzz_targets(root)?;
-                targets
-                    .iter()
-                    .map(|target| Self::fuzz(target, seconds))
-                    .collect()
+                let runs = targets.iter();
+                let runs = runs.map(|target| Self::fuzz(target, seconds, part, root));
+                runs.collect::<Result<_, _>>()?
             }
         })
     }
@@ -131,20 +132,24 @@ impl Invocation {
         gate
     }
 
-    fn fuzz(target: &str, seconds: u32) -> Self {
+    fn fuzz(target: &str, seconds: u32, part: Option<Part>, root: &Path) -> Result<Self, CliError> {
         let corpus = format!("fuzz/corpus/{target}");
         // New inputs go to the first folder, so that the corpus in the tree stays as it is.
         let found = format!("target/fuzz-found/{target}");
         let time = format!("-max_total_time={seconds}");
+        let corpus = match part {
+            Some(part) => part.of_corpus(root, &corpus)?,
+            None => corpus,
+        };
         let fuzz = ["fuzz", "run", target, &found, &corpus, "--", &time];
         // The entropic schedule keeps a list of features for each input: of a target with as many as
         // `structural` that takes nearly all of the time.
         let options = ["-print_final_stats=1", "-entropic=0"];
-        Self {
+        Ok(Self {
             subject: target.to_owned(),
             program: Program::Nightly,
             ..Self::cargo(&[&fuzz[..], &options].concat())
-        }
+        })
     }
 
     /// The command as one would type it.

@@ -15,6 +15,7 @@ mod child;
 mod command;
 mod environment;
 mod finding;
+mod part;
 mod report;
 mod run;
 mod source;

@@ -54,7 +54,7 @@ impl EntityIndex {
     ///
     /// For quiet moments: exact while no other thread creates, destroys, flushes or opens or drops a
     /// [`Session`](crate::entity::Session). (For one that ends, and gives back what it kept, what seems
-    /// wrong is looked at up to a hundred times, a thousandth of a second apart.) Else
+    /// wrong is looked at up to a thousand times, a thousandth of a second apart.) Else
     /// it may find flaws that are none.
     ///
     /// Slots that caches keep are accounted for one by one where they are the calling thread's, and by their number

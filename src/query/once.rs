@@ -108,6 +108,29 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         self.run().par_for_each_init(init, each);
     }
 
+    /// See [`QueryRun::par_try_for_each`].
+    ///
+    /// # Errors
+    /// The first of `each`.
+    pub fn par_try_for_each<E: Send>(
+        &mut self,
+        each: impl Fn(D::Item<'_>) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.run().par_try_for_each(each)
+    }
+
+    /// See [`QueryRun::par_try_for_each_init`].
+    ///
+    /// # Errors
+    /// The first of `each`.
+    pub fn par_try_for_each_init<T, E: Send>(
+        &mut self,
+        init: impl Fn(ChunkView<'_>) -> T + Sync,
+        each: impl Fn(&mut T, D::Item<'_>) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.run().par_try_for_each_init(init, each)
+    }
+
     /// See [`QueryRun::for_each_chunk`]: whole columns, also rows whose fragments are [switched
     /// off](crate::query::Enabled).
     pub fn for_each_chunk(&mut self, each: impl FnMut(ChunkView<'_>, D::Slices<'_>)) {
@@ -131,6 +154,29 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         each: impl Fn(ChunkView<'_>, Range<usize>, D::Slices<'_>) + Sync,
     ) {
         self.run().par_for_each_slice(each);
+    }
+
+    /// See [`QueryRun::par_try_for_each_chunk`]: whole columns, also rows whose fragments are [switched
+    /// off](crate::query::Enabled).
+    ///
+    /// # Errors
+    /// The first of `each`.
+    pub fn par_try_for_each_chunk<E: Send>(
+        &mut self,
+        each: impl Fn(ChunkView<'_>, D::Slices<'_>) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.run().par_try_for_each_chunk(each)
+    }
+
+    /// See [`QueryRun::par_try_for_each_slice`]: only rows that the query sees.
+    ///
+    /// # Errors
+    /// The first of `each`.
+    pub fn par_try_for_each_slice<E: Send>(
+        &mut self,
+        each: impl Fn(ChunkView<'_>, Range<usize>, D::Slices<'_>) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.run().par_try_for_each_slice(each)
     }
 
     /// See [`QueryRun::filter_chunks`].

@@ -1,10 +1,11 @@
 //! `Mutex`: for the references, whose subject it is to wait.
 //!
-//! The product takes one in five places, where nobody waits for what another does meanwhile: a helper that panicked puts
+//! The product takes one in six places, where nobody waits for what another does meanwhile: a helper that panicked puts
 //! the panic where its caller finds it (`helpers`), an observing processor's closure goes to a world and comes back from it
 //! (`processor/observing.rs`), its calls are noted where its schedule finds them, while they are measured
 //! (`processor/stopwatch.rs`), a world's label is set and read (`world/seat.rs`), and a flush whose world was taken away from it leaves the numbers of the shared values that
-//! it held, if any, where that world finds them (`world/seat.rs`). Each holds it for a few moves, and calls
+//! it held, if any, where that world finds them (`world/seat.rs`), and a chunk's error is kept where a walk on several threads
+//! ends (`query/run/fallible.rs`). Each holds it for a few moves, and calls
 //! nothing of the user's under it. The protocols of entities, chunks, recorders and signals take none.
 
 use core::ops::{Deref, DerefMut};

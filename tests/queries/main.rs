@@ -10,6 +10,7 @@ mod asked;
 mod changes;
 mod dynamic;
 mod explained;
+mod fallible;
 mod fours;
 mod gathered;
 mod in_common;

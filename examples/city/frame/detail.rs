@@ -31,47 +31,50 @@ pub(super) fn detail() -> ProcessorBuilder {
          hidden: QueryRun<'_, Seen, (With<Hidden>, Agent)>,
          commands: ParallelCommands,
          camera: &Camera,
-         time: &Time| {
+         time: &Time|
+         -> Result<(), WorldError> {
             let tick = time.tick;
             let due = move |chunk: &ChunkView<'_>| (tick + chunk.sort_key()).is_multiple_of(EVERY);
             near.filter_chunks(due)
-                .par_for_each_chunk(|chunk, (entities, positions)| {
+                .par_try_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());
                     for (&entity, position) in entities.iter().zip(positions) {
                         let distance = camera.distance_squared(position.0);
-                        // A command that is refused for want of memory comes again.
                         if distance > square(FAR * HOLD) {
-                            let _ = commands.swap::<(Near,), _>(entity, (Hidden,));
+                            commands.swap::<(Near,), _>(entity, (Hidden,))?;
                         } else if distance > square(NEAR * HOLD) {
-                            let _ = commands.swap::<(Near,), _>(entity, (Far,));
+                            commands.swap::<(Near,), _>(entity, (Far,))?;
                         }
                     }
-                });
+                    Ok::<(), WorldError>(())
+                })?;
             far.filter_chunks(due)
-                .par_for_each_chunk(|chunk, (entities, positions)| {
+                .par_try_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());
                     for (&entity, position) in entities.iter().zip(positions) {
                         let distance = camera.distance_squared(position.0);
                         if distance > square(FAR * HOLD) {
-                            let _ = commands.swap::<(Far,), _>(entity, (Hidden,));
+                            commands.swap::<(Far,), _>(entity, (Hidden,))?;
                         } else if distance < square(NEAR) {
-                            let _ = commands.swap::<(Far,), _>(entity, (Near,));
+                            commands.swap::<(Far,), _>(entity, (Near,))?;
                         }
                     }
-                });
+                    Ok::<(), WorldError>(())
+                })?;
             hidden
                 .filter_chunks(due)
-                .par_for_each_chunk(|chunk, (entities, positions)| {
+                .par_try_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());
                     for (&entity, position) in entities.iter().zip(positions) {
                         let distance = camera.distance_squared(position.0);
                         if distance < square(NEAR) {
-                            let _ = commands.swap::<(Hidden,), _>(entity, (Near,));
+                            commands.swap::<(Hidden,), _>(entity, (Near,))?;
                         } else if distance < square(FAR) {
-                            let _ = commands.swap::<(Hidden,), _>(entity, (Far,));
+                            commands.swap::<(Hidden,), _>(entity, (Far,))?;
                         }
                     }
-                });
+                    Ok(())
+                })
         },
     )
     .phase(Phase::PostPhysics)

@@ -1,5 +1,6 @@
 //! `QueryRun`: a query on a world.
 
+mod fallible;
 mod gather;
 mod parallel;
 mod scope;

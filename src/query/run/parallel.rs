@@ -228,7 +228,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         });
     }
 
-    fn par_chunks<'a>(&'a self, run: impl Fn(&'a Match<D, F>, ChunkView<'a>) + Sync) {
+    pub(super) fn par_chunks<'a>(&'a self, run: impl Fn(&'a Match<D, F>, ChunkView<'a>) + Sync) {
         let scope = self.scope();
         let archetype_of = |known: &Match<D, F>| known.archetype;
         share_chunks(

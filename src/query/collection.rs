@@ -268,7 +268,7 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
 }
 
 /// A chunk, if the query sees it.
-fn seen<'a, D: QueryData, F: QueryFilter>(
+pub(super) fn seen<'a, D: QueryData, F: QueryFilter>(
     matches: &'a [Match<D, F>],
     scope: Scope<'a, '_>,
     archetype: u32,

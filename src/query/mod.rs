@@ -27,6 +27,7 @@ mod iter;
 mod lookup;
 mod masks;
 mod matches;
+mod named_rows;
 mod once;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod query;

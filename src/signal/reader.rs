@@ -144,6 +144,13 @@ impl<'a> Received<'a> {
         self.found.len()
     }
 
+    /// Where the entity comes among all that get signals in this run: the sort key for what is recorded or sent because of
+    /// it, where a run [shares the entities out](SignalReader::par_deliver) among threads.
+    #[must_use]
+    pub fn sort_key(&self) -> u64 {
+        self.found[0].place
+    }
+
     /// Whether this signal is among them.
     #[must_use]
     pub fn has<P>(&self, signal: Signal<P>) -> bool {
@@ -316,6 +323,55 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         delivery
     }
 
+    /// Collects what was sent, and lends as [`deliver`](Self::deliver) does, on all threads of the current rayon pool, in no
+    /// order: each entity once, with all that it got, in the order in which that was sent, by one thread. What is recorded or
+    /// sent meanwhile by a recorder or sender of the entity's [sort key](Received::sort_key) does not depend on how many
+    /// threads there are; nor does what the call reports.
+    ///
+    /// To begin and to end on several threads takes some microseconds: for a few hundred signals, [`deliver`](Self::deliver)
+    /// is faster.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let batch = world.create_batch((0..1_000_u32).map(|n| (n,)))?;
+    /// let ants = batch.to_vec(&world);
+    /// let hit = world.signal::<u32>("hit")?;
+    /// let mut hits = SignalReader::<(Entity, &mut u32)>::new(&world)?;
+    /// hits.subscribe(&mut world, hit)?;
+    /// world.signals().send_all(hit, &ants, &400);
+    /// let commands = world.parallel_commands();
+    /// let delivery = hits.par_deliver(&mut world, |(ant, left), received| {
+    ///     let hits = received.of(hit).sum::<u32>();
+    ///     *left = left.saturating_sub(hits);
+    ///     if *left == 0 {
+    ///         commands.open_at(received.sort_key()).destroy(ant);
+    ///     }
+    /// });
+    /// assert_eq!((delivery.entities, world.flush().destroyed), (1_000, 401));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`deliver`](Self::deliver); a panic of `each` comes back when the other threads are done with what they have
+    /// taken.
+    pub fn par_deliver(
+        &mut self,
+        world: &mut World,
+        each: impl Fn(D::Item<'_>, Received<'_>) + Sync,
+    ) -> Delivery {
+        world.keep_versions();
+        let mut panicked = collect(world);
+        let mut delivery = Delivery::default();
+        note(&mut panicked, || {
+            // SAFETY: the world is this call's alone.
+            delivery = unsafe { self.par_run(world, world.begin_version(), each) };
+        });
+        resume(panicked);
+        delivery
+    }
+
     /// Lends, to who has only `&World`, what was collected before: by [`World::collect_signals`], or when another reader
     /// ran. Else as [`deliver`](Self::deliver).
     ///
@@ -401,24 +457,25 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         unsafe { Signalled::new(self, world, version) }
     }
 
-    /// Lends what is in the logs.
-    ///
-    /// # Safety
-    /// As for [`Query::lend_rows`].
-    pub(super) unsafe fn run(
-        &mut self,
-        world: &World,
-        version: u32,
-        mut each: impl FnMut(D::Item<'_>, Received<'_>),
-    ) -> Delivery {
-        let mut delivery = Delivery::default();
-        let Some(post) = &self.post else {
-            return delivery;
-        };
-        assert_own(post, world);
+    /// How many signals were collected, and wait for it.
+    pub(super) fn waiting(&self, world: &World) -> usize {
         let Some(board) = world.attached.get::<Board>() else {
-            return delivery;
+            return 0;
         };
+        let waiting = self.subscriptions.iter().map(|subscription| {
+            let Subscription { signal, cursor } = subscription;
+            // Ordering: Relaxed, as in `take_new`.
+            board.logs[*signal as usize].end() - cursor.load(Ordering::Relaxed)
+        });
+        waiting.sum::<u64>() as usize
+    }
+
+    /// Takes what is in the logs, sorted by place; the world's board, and how many were for the dead. `None` if there is
+    /// nothing to read.
+    #[inline]
+    fn take_new<'w>(&mut self, world: &'w World) -> Option<(&'w Board, usize)> {
+        assert_own(self.post.as_ref()?, world);
+        let board = world.attached.get::<Board>()?;
         let found = &mut self.found;
         found.clear();
         if self.trims != board.trims {
@@ -426,6 +483,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
             *found = Vec::new();
         }
         let finder = world.finder();
+        let mut dead = 0;
         for Subscription { signal, cursor } in &self.subscriptions {
             let log = &board.logs[*signal as usize];
             // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to itself.
@@ -442,12 +500,31 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
                         signal: *signal,
                         position,
                     }),
-                    None => delivery.dead += 1,
+                    None => dead += 1,
                 }
             }
         }
         found.sort_unstable_by_key(|found| (found.place, found.sequence));
-        let found = &found[..];
+        Some((board, dead))
+    }
+
+    /// Lends what is in the logs.
+    ///
+    /// # Safety
+    /// As for [`Query::lend_rows`].
+    pub(super) unsafe fn run(
+        &mut self,
+        world: &World,
+        version: u32,
+        mut each: impl FnMut(D::Item<'_>, Received<'_>),
+    ) -> Delivery {
+        let Some((board, dead)) = self.take_new(world) else {
+            return Delivery::default();
+        };
+        let Some(post) = self.post.as_deref() else {
+            unreachable!("it has just read that of the world")
+        };
+        let found = &self.found[..];
         let (mut entities, mut signals) = (0, 0);
         // Of the entities in turn; the query lends one before it asks for the next.
         let at_hand = Cell::new(&found[..0]);
@@ -467,8 +544,40 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         Delivery {
             entities,
             signals,
+            dead,
             unmatched: found.len() - signals,
-            ..delivery
+        }
+    }
+
+    /// The same, on all threads of the current rayon pool.
+    ///
+    /// # Safety
+    /// As for [`Query::par_lend_named`].
+    pub(super) unsafe fn par_run(
+        &mut self,
+        world: &World,
+        version: u32,
+        each: impl Fn(D::Item<'_>, Received<'_>) + Sync,
+    ) -> Delivery {
+        let Some((board, dead)) = self.take_new(world) else {
+            return Delivery::default();
+        };
+        let Some(post) = self.post.as_deref() else {
+            unreachable!("it has just read that of the world")
+        };
+        let found = &self.found[..];
+        let row_of = |found: &Found| unpacked(found.place);
+        // SAFETY: the caller's; they are in the order of places, those of one place one behind the other.
+        let lent = unsafe {
+            (self.query).par_lend_named(world, version, found, row_of, |item, found| {
+                each(item, Received { board, post, found });
+            })
+        };
+        Delivery {
+            entities: lent.rows,
+            signals: lent.named,
+            dead,
+            unmatched: found.len() - lent.named,
         }
     }
 }

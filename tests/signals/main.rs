@@ -12,6 +12,7 @@ mod observed_batches;
 mod observed_ranges;
 mod observed_values;
 mod observers;
+mod parallel;
 mod rows;
 mod saved;
 mod waiting;

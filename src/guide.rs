@@ -17,7 +17,7 @@
 //! | [Pools](#pools) | [`ProcessorBuilder::main_thread`], [`Tied`], [`Execution`] |
 //! | [4. The loop of a game](#4-the-loop-of-a-game) | [`Simulation`], [`Rate`], [`Time`], [`App`] |
 //! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`DynamicChunk::sort_key`], [`World::flush`], [`Target`] |
-//! | [6. Observers and signals](#6-observers-and-signals) | [`World::observe`], [`observing_processor`], [`World::show_existing`], [`ObservedBatch`], [`Signal`], [`Signals`], [`Signalled`] |
+//! | [6. Observers and signals](#6-observers-and-signals) | [`World::observe`], [`observing_processor`], [`World::show_existing`], [`ObservedBatch`], [`Signal`], [`Signals`], [`Signalled`], [`Heard`], [`BroadcastReader`] |
 //! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`ValueIndex`] |
 //! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
 //! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_rule`], [`World::set_chunk_template`] |

@@ -272,7 +272,8 @@ pub mod prelude {
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::signal::{
-        ParallelSignals, Received, Signal, SignalError, SignalReader, Signalled, Signals,
+        BroadcastReader, Heard, ParallelSignals, Received, Signal, SignalError, SignalReader,
+        Signalled, Signals,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::template::spawner::{SpawnError, SpawnPoint, Spawner};

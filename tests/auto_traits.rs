@@ -268,7 +268,9 @@ mod of_signal {
     use megachunk::signal::*;
 
     table! { signal:
+        "SYPUR" BroadcastReader<u32>;
         "SYPUR" Delivery;
+        "SYP--" Heard<'static, u32>;
         "SYPUR" ParallelSignals;
         "SYP--" Received<'static>;
         "SYPUR" Signal<u32>;

@@ -47,6 +47,16 @@ impl Entity {
         version: NonZeroU32::MIN,
     };
 
+    /// All who listen: its version is even, so that no safe call of a user's makes such a handle.
+    #[cfg(all(feature = "world", not(loom)))]
+    pub(crate) const EVERYBODY: Self = Self {
+        index: u32::MAX,
+        version: match NonZeroU32::new(2) {
+            Some(version) => version,
+            None => unreachable!(),
+        },
+    };
+
     /// A handle from its parts; `None` if `version` is even (no entity has an even version).
     #[must_use]
     pub const fn new(index: u32, version: u32) -> Option<Self> {

@@ -403,7 +403,8 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name, which carries a `Payload`. What is sent
+    /// Its [`Signalled`](crate::signal::Signalled) parameters, and each [`Heard<Payload>`](crate::signal::Heard), get the signal of
+    /// this name, which carries a `Payload`. What is sent
     /// waits for them until the processor runs and [delivers](crate::signal::Signalled::deliver) it, or it is
     /// [discarded](super::Schedule::discard_signals).
     pub fn hears<Payload: Send + Sync + 'static>(mut self, signal: impl Into<String>) -> Self {

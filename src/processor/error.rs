@@ -167,7 +167,7 @@ impl fmt::Display for ScheduleError {
             ),
             Self::HearsInVain { processor } => write!(
                 f,
-                "processor `{processor}` subscribes to signals, but takes none: give it a parameter `Signalled`"
+                "processor `{processor}` subscribes to signals, but takes none: give it a parameter `Signalled`, or a `Heard` of what they carry"
             ),
         }
     }

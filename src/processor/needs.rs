@@ -19,8 +19,10 @@ pub(crate) struct Needs {
     /// It records commands, by one recorder; by one for each piece of work.
     pub(crate) commands: bool,
     pub(crate) parallel_commands: bool,
-    /// It gets signals.
+    /// It gets signals, or hears what is broadcast.
     pub(crate) hears: bool,
+    /// Among them those that its builder names.
+    pub(crate) takes_named: bool,
 }
 
 /// Whether a query with these requirements sees an archetype.

@@ -1,12 +1,13 @@
 //! `Subscriptions`: the signals that a processor hears.
 
+use core::any::TypeId;
 use core::fmt;
 use std::sync::Arc;
 
 use crate::panics::Panicked;
 use crate::processor::ScheduleError;
 use crate::query::{QueryData, QueryFilter};
-use crate::signal::{Signal, SignalError, SignalReader};
+use crate::signal::{BroadcastReader, Signal, SignalError, SignalReader};
 use crate::world::World;
 
 type Find = Arc<dyn Fn(&World) -> Result<Signal<()>, SignalError> + Send + Sync>;
@@ -14,17 +15,35 @@ type Find = Arc<dyn Fn(&World) -> Result<Signal<()>, SignalError> + Send + Sync>
 /// The signals that a processor hears, to be found in a world.
 #[derive(Clone, Default)]
 #[doc(hidden)]
-pub struct Subscriptions(Vec<Find>);
+pub struct Subscriptions(Vec<Subscribed>);
+
+#[derive(Clone)]
+struct Subscribed {
+    /// The type of what the signal carries.
+    carries: TypeId,
+    find: Find,
+}
 
 impl Subscriptions {
     pub(super) fn named<P: Send + Sync + 'static>(&mut self, name: String) {
         let find = move |world: &World| Ok(world.signal::<P>(&name)?.untyped());
-        self.0.push(Arc::new(find));
+        self.push::<P>(Arc::new(find));
     }
 
     pub(super) fn typed<P: Send + Sync + 'static>(&mut self) {
         let find = |world: &World| Ok(world.signal_of::<P>().untyped());
-        self.0.push(Arc::new(find));
+        self.push::<P>(Arc::new(find));
+    }
+
+    fn push<P: 'static>(&mut self, find: Find) {
+        let carries = TypeId::of::<P>();
+        self.0.push(Subscribed { carries, find });
+    }
+
+    /// Whether some of them carry a `P`.
+    pub(super) fn carry<P: 'static>(&self) -> bool {
+        let mut carried = self.0.iter().map(|subscribed| subscribed.carries);
+        carried.any(|carries| carries == TypeId::of::<P>())
     }
 
     /// Whether there are none.
@@ -40,16 +59,45 @@ impl Subscriptions {
         processor: &str,
         panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
-        for find in &self.0 {
+        for Subscribed { find, .. } in &self.0 {
             let found = find(world);
             let subscribed =
                 found.and_then(|signal| reader.subscribe_noting(world, signal, panicked));
-            subscribed.map_err(|error| ScheduleError::Signal {
-                processor: processor.into(),
-                error,
-            })?;
+            subscribed.map_err(|error| refused(processor, error))?;
         }
         Ok(())
+    }
+
+    /// Subscribes a processor's reader of what is broadcast to those of them that carry a `P`; to the signal that is known by
+    /// that if there is none.
+    pub(super) fn subscribe_broadcasts<P: Send + Sync + 'static>(
+        &self,
+        world: &mut World,
+        reader: &mut BroadcastReader<P>,
+        processor: &str,
+        panicked: &mut Panicked,
+    ) -> Result<(), ScheduleError> {
+        if !self.carry::<P>() {
+            let signal = world.signal_of::<P>().untyped();
+            let subscribed = reader.subscribe_noting(world, signal, panicked);
+            return subscribed.map_err(|error| refused(processor, error));
+        }
+        let carries = |subscribed: &&Subscribed| subscribed.carries == TypeId::of::<P>();
+        for Subscribed { find, .. } in self.0.iter().filter(carries) {
+            let found = find(world);
+            let subscribed =
+                found.and_then(|signal| reader.subscribe_noting(world, signal, panicked));
+            subscribed.map_err(|error| refused(processor, error))?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn refused(processor: &str, error: SignalError) -> ScheduleError {
+    ScheduleError::Signal {
+        processor: processor.into(),
+        error,
     }
 }
 

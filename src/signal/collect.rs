@@ -9,6 +9,7 @@ use crate::entity::Entity;
 use crate::fragment::{StateForm, StateValue};
 use crate::panics::{Panicked, note, tell};
 use crate::shown::{listed, shown_quoted};
+use crate::signal::EVERYBODY;
 use crate::signal::log::Log;
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
@@ -220,6 +221,7 @@ pub(super) fn board(world: &mut World) -> &mut Board {
 /// Whether an entity will be built in this world, perhaps.
 fn is_unbuilt(world: &World, entity: Entity) -> bool {
     world.locate(entity).is_none()
+        && entity != EVERYBODY
         && matches!(
             world.refuse(entity),
             WorldError::NotBuilt { .. } | WorldError::Pending { .. }

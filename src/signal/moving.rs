@@ -17,7 +17,7 @@ impl World {
     /// A signal waits as long as it would have, by the other world's time, and comes there, in the order in which it would
     /// have come here, behind those that wait for the same time; there it is the signal of the same name, or of the same
     /// type if it has none. (If the name carries something else there, nobody hears it.) Both worlds
-    /// [collect](Self::collect_signals) what was sent. What waits for nothing, and was not read before its entity went,
+    /// [collect](Self::collect_signals) what was sent. What is broadcast stays. What waits for nothing, and was not read before its entity went,
     /// reaches nobody: let readers run first. Nor does what was sent to a reserved entity, and was not collected before
     /// that was built in the other world.
     ///

@@ -11,7 +11,7 @@ use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly, Requirem
 use crate::signal::collect::{Board, board, collect};
 use crate::signal::log::Cursor;
 use crate::signal::post::Post;
-use crate::signal::{Signal, SignalError, Signalled};
+use crate::signal::{EVERYBODY, Signal, SignalError, Signalled};
 use crate::sync::atomic::Ordering;
 use crate::world::World;
 
@@ -60,9 +60,10 @@ pub struct SignalReader<D: QueryData = Entity, F: QueryFilter = ()> {
     trims: u32,
 }
 
-struct Subscription {
-    signal: u32,
-    cursor: Cursor,
+/// A signal that a reader hears, and how far it has read that.
+pub(super) struct Subscription {
+    pub(super) signal: u32,
+    pub(super) cursor: Cursor,
 }
 
 /// A signal for an entity of the world. In the order of places, then of sending.
@@ -92,11 +93,57 @@ fn unpacked(place: u64) -> (u32, Row) {
 }
 
 /// Asserts that a reader's world is this one.
-fn assert_own(post: &Arc<Post>, world: &World) {
+pub(super) fn assert_own(post: &Arc<Post>, world: &World) {
     assert!(
         Arc::ptr_eq(post, Post::of(world)),
         "a reader runs in the world whose signals it has subscribed to"
     );
+}
+
+/// From now on a reader of a world gets this signal; what the `drop` of a payload panics with is noted.
+pub(super) fn subscribe<P>(
+    of: &mut Option<Arc<Post>>,
+    subscriptions: &mut Vec<Subscription>,
+    world: &mut World,
+    signal: Signal<P>,
+    panicked: &mut Panicked,
+) -> Result<(), SignalError> {
+    let post = Arc::clone(Post::of(world));
+    let own = of.as_ref().unwrap_or(&post);
+    if signal.post != post.number || own.number != post.number {
+        return Err(SignalError::OtherWorld);
+    }
+    let mut known = subscriptions.iter();
+    if known.any(|known| known.signal == signal.number) {
+        let name = post.kinds.get(signal.number).map_or("", |kind| kind.name());
+        return Err(SignalError::Twice { name: name.into() });
+    }
+    // What was sent before and waits for nothing is not for this reader.
+    *panicked = first(panicked.take(), collect(world));
+    let cursor = board(world).logs[signal.number as usize].subscribe();
+    subscriptions.push(Subscription {
+        signal: signal.number,
+        cursor,
+    });
+    *of = Some(post);
+    Ok(())
+}
+
+/// Lets go what was collected and waits for a reader; how many signals.
+pub(super) fn discard_logs(
+    subscriptions: &[Subscription],
+    board: &mut Board,
+    panicked: &mut Panicked,
+) -> usize {
+    let mut count = 0;
+    for Subscription { signal, cursor } in subscriptions {
+        let log = &mut board.logs[*signal as usize];
+        // Ordering: Relaxed, as in `run`.
+        count += log.end() - cursor.load(Ordering::Relaxed);
+        cursor.store(log.end(), Ordering::Relaxed);
+        log.trim(panicked);
+    }
+    count as usize
 }
 
 /// What a run has got.
@@ -145,7 +192,8 @@ impl<'a> Received<'a> {
     }
 
     /// Where the entity comes among all that get signals in this run: the sort key for what is recorded or sent because of
-    /// it, where a run [shares the entities out](SignalReader::par_deliver) among threads.
+    /// it, where a run [shares the entities out](SignalReader::par_deliver) among threads. (What is created by it has ids that
+    /// are [given by chance](crate::command::FlushReport::by_chance) in an ordered universe, too: keys for these are few.)
     #[must_use]
     pub fn sort_key(&self) -> u64 {
         self.found[0].place
@@ -262,25 +310,12 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         signal: Signal<P>,
         panicked: &mut Panicked,
     ) -> Result<(), SignalError> {
-        let post = Arc::clone(Post::of(world));
-        let own = self.post.as_ref().unwrap_or(&post);
-        if signal.post != post.number || own.number != post.number {
-            return Err(SignalError::OtherWorld);
-        }
-        let mut known = self.subscriptions.iter();
-        if known.any(|known| known.signal == signal.number) {
-            let name = post.kinds.get(signal.number).map_or("", |kind| kind.name());
-            return Err(SignalError::Twice { name: name.into() });
-        }
-        // What was sent before and waits for nothing is not for this reader.
-        *panicked = first(panicked.take(), collect(world));
-        let cursor = board(world).logs[signal.number as usize].subscribe();
-        self.subscriptions.push(Subscription {
-            signal: signal.number,
-            cursor,
-        });
-        self.post = Some(post);
-        Ok(())
+        let Self {
+            post,
+            subscriptions,
+            ..
+        } = self;
+        subscribe(post, subscriptions, world, signal, panicked)
     }
 
     /// From now on the reader does not get this signal; `false` if it has not got it before. What waits for it and for
@@ -326,7 +361,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
     /// Collects what was sent, and lends as [`deliver`](Self::deliver) does, on all threads of the current rayon pool, in no
     /// order: each entity once, with all that it got, in the order in which that was sent, by one thread. What is recorded or
     /// sent meanwhile by a recorder or sender of the entity's [sort key](Received::sort_key) does not depend on how many
-    /// threads there are; nor does what the call reports.
+    /// threads there are, but for ids of what is created; nor does what the call reports.
     ///
     /// To begin and to end on several threads takes some microseconds: for a few hundred signals, [`deliver`](Self::deliver)
     /// is faster.
@@ -427,16 +462,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         world: &mut World,
         panicked: &mut Panicked,
     ) -> usize {
-        let board = board(world);
-        let mut count = 0;
-        for Subscription { signal, cursor } in &self.subscriptions {
-            let log = &mut board.logs[*signal as usize];
-            // Ordering: Relaxed, as in `run`.
-            count += log.end() - cursor.load(Ordering::Relaxed);
-            cursor.store(log.end(), Ordering::Relaxed);
-            log.trim(panicked);
-        }
-        count as usize
+        discard_logs(&self.subscriptions, board(world), panicked)
     }
 
     /// What its query asks of archetypes.
@@ -500,7 +526,8 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
                         signal: *signal,
                         position,
                     }),
-                    None => dead += 1,
+                    // What is broadcast is for others.
+                    None => dead += usize::from(entity != EVERYBODY),
                 }
             }
         }

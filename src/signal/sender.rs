@@ -12,7 +12,7 @@ use crate::entity::Entity;
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
 use crate::signal::time::nanoseconds;
-use crate::signal::{Signal, SignalError};
+use crate::signal::{EVERYBODY, Signal, SignalError};
 use crate::sync::pool::Lent;
 use crate::world::World;
 
@@ -312,6 +312,62 @@ impl<'q> Signals<'q> {
     ) {
         let time = self.time().saturating_add(delay);
         self.send_at(signal, entity, payload, time);
+    }
+
+    /// Sends a signal to nobody in particular: processors that take [`Heard`](crate::signal::Heard), and each
+    /// [`BroadcastReader`](crate::signal::BroadcastReader), hear it. It waits as long as a signal to an entity does, in the
+    /// same log, and comes in the same order. Entities get nothing of it. O(1), lock-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Scored(u32);
+    ///
+    /// let mut world = World::new();
+    /// let mut goals = BroadcastReader::new();
+    /// let scored = world.signal_of::<Scored>();
+    /// goals.subscribe(&mut world, scored)?;
+    /// let mut signals = world.signals();
+    /// // Who does not keep the signal asks for it by what it carries.
+    /// signals.broadcast(signals.signal_of(), Scored(3));
+    /// drop(signals);
+    /// assert!(goals.hear(&mut world).iter().all(|scored| scored.0 == 3));
+    /// # Ok::<(), SignalError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[doc(alias = "emit")]
+    #[doc(alias = "EventWriter")]
+    pub fn broadcast<P: Send + Sync + 'static>(&mut self, signal: Signal<P>, payload: P) {
+        self.send(signal, EVERYBODY, payload);
+    }
+
+    /// Broadcasts a signal that is heard as soon as the world's [time](World::time) is `time`. It is saved with the world,
+    /// once it is collected, if what it carries is part of the state. Else as [`send_at`](Self::send_at).
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    pub fn broadcast_at<P: Send + Sync + 'static>(
+        &mut self,
+        signal: Signal<P>,
+        payload: P,
+        time: Duration,
+    ) {
+        self.send_at(signal, EVERYBODY, payload, time);
+    }
+
+    /// Broadcasts a signal that is heard when so much of the world's time has passed from now on.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    pub fn broadcast_after<P: Send + Sync + 'static>(
+        &mut self,
+        signal: Signal<P>,
+        payload: P,
+        delay: Duration,
+    ) {
+        self.send_after(signal, EVERYBODY, payload, delay);
     }
 
     /// Signals that this sender has sent.

@@ -113,7 +113,8 @@ impl<'w, D: QueryData, F: QueryFilter> Signalled<'w, D, F> {
         unsafe { self.reader.par_run(self.world, self.version, each) }
     }
 
-    /// How many signals wait to be delivered, those for the dead, and for entities that the query does not match, among them.
+    /// How many signals wait to be delivered, those for the dead, for entities that the query does not match, and what the
+    /// same signals [broadcast](crate::signal::Signals::broadcast) among them.
     /// O(signals that it hears).
     #[must_use]
     pub fn len(&self) -> usize {

@@ -25,6 +25,13 @@ pub(crate) struct ToldSignal<'w> {
     pub(crate) waiting: Waits<&'w (dyn Any + Send + Sync)>,
 }
 
+impl ToldSignal<'_> {
+    /// Whether it is for nobody in particular.
+    pub(crate) fn is_broadcast(&self) -> bool {
+        self.waiting.entity == Entity::EVERYBODY
+    }
+}
+
 /// What a signal is known by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SignalName<S> {

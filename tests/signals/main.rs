@@ -4,6 +4,7 @@
 
 mod account;
 mod between_worlds;
+mod broadcast;
 mod deeds;
 mod discarded;
 mod existing;

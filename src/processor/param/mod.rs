@@ -8,6 +8,7 @@
 //! | [`Commands`](crate::command::Commands), [`ParallelCommands`](crate::command::ParallelCommands) | recorders; flushed after the phase |
 //! | [`Signals`](crate::signal::Signals), [`ParallelSignals`](crate::signal::ParallelSignals) | senders of signals |
 //! | [`Signalled<D, F>`](crate::signal::Signalled) | entities that got signals |
+//! | [`Heard<P>`](crate::signal::Heard) | what was broadcast |
 //! | [`Local<T>`] | a value that the processor keeps from run to run |
 //! | tuples of up to 12 of these, tuples too | all of them |
 //!

@@ -108,7 +108,9 @@ impl World {
         let pending = self.pending();
         let (mut saved, mut dead_signals) = (0, 0);
         for told in &told.signals {
-            if !self.universe().exists(told.waiting.entity) {
+            if told.is_broadcast() {
+                saved += usize::from(is_state(told.signal.carries));
+            } else if !self.universe().exists(told.waiting.entity) {
                 dead_signals += 1;
             } else if self.is_built(told.waiting.entity) && is_state(told.signal.carries) {
                 saved += 1;

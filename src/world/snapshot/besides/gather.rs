@@ -77,7 +77,7 @@ impl<'w> Besides<'w> {
         }
         // Others are dead where they are loaded.
         told.signals
-            .retain(|told| together.have(told.waiting.entity));
+            .retain(|told| told.is_broadcast() || together.have(told.waiting.entity));
         let order = |told: &ToldSignal<'_>| (told.waiting.time, told.waiting.sequence);
         told.signals.sort_unstable_by_key(order);
         let mut signals = Vec::new();

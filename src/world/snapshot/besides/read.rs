@@ -102,7 +102,7 @@ impl<'f> SavedBesides<'f> {
             if saved.signals.last().is_some_and(|last| last.time > time) {
                 return Err(damaged);
             }
-            let entity = handle(reader)?;
+            let entity = receiver(reader)?;
             let name = match yes_or_no(reader)? {
                 true => Some(text(reader)?),
                 false => None,
@@ -256,8 +256,11 @@ impl SavedSignal<'_> {
         entities: &EntityMap,
         sequence: u64,
     ) -> Result<(SignalName<Box<str>>, Waits<StateValue>), SnapshotError> {
-        let entity = entities.meant(self.entity);
-        if !universe.exists(entity) {
+        let entity = match self.entity {
+            Entity::EVERYBODY => Entity::EVERYBODY,
+            old => entities.meant(old),
+        };
+        if entity != Entity::EVERYBODY && !universe.exists(entity) {
             let (what, at) = ("a signal is for nobody", self.at);
             return Err(SnapshotError::Damaged { what, at });
         }
@@ -340,7 +343,23 @@ fn bytes<'f>(reader: &mut Reader<'f>) -> Result<&'f [u8], SnapshotError> {
 
 fn handle(reader: &mut Reader<'_>) -> Result<Entity, SnapshotError> {
     let damaged = reader.damaged("a handle is none");
+    let (index, version) = parts(reader)?;
+    Entity::new(index, version).ok_or(damaged)
+}
+
+/// To whom a signal is.
+fn receiver(reader: &mut Reader<'_>) -> Result<Entity, SnapshotError> {
+    let all = (Entity::EVERYBODY.index(), Entity::EVERYBODY.version());
+    let mut ahead = reader.clone();
+    if parts(&mut ahead)? == all {
+        *reader = ahead;
+        return Ok(Entity::EVERYBODY);
+    }
+    handle(reader)
+}
+
+fn parts(reader: &mut Reader<'_>) -> Result<(u32, u32), SnapshotError> {
     let index = reader.u32_of_this_machine(EARLY)?;
     let version = reader.u32_of_this_machine(EARLY)?;
-    Entity::new(index, version).ok_or(damaged)
+    Ok((index, version))
 }

@@ -1,0 +1,297 @@
+//! `Heard`: what was broadcast, and `BroadcastReader`, which has its place in the logs that it is in.
+
+use core::any::type_name;
+use core::fmt;
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::exactly::Exactly;
+use crate::panics::{Panicked, resume};
+use crate::signal::collect::{Board, board, collect};
+use crate::signal::log::Log;
+use crate::signal::post::Post;
+use crate::signal::reader::{Subscription, assert_own, discard_logs, subscribe};
+use crate::signal::{EVERYBODY, Signal, SignalError};
+use crate::sync::atomic::Ordering;
+use crate::world::World;
+
+/// Hears what is [broadcast](crate::signal::Signals::broadcast) by the signals that it has subscribed to, which carry a `P`:
+/// for who is no processor, as a host that shows or plays something. (Processors take [`Heard`].)
+///
+/// As a [`SignalReader`](crate::signal::SignalReader) it has its own place in each log: it takes nothing from others, and what
+/// is broadcast, and what is sent to entities by the same signals, waits for it until it hears, is discarded, or the reader is
+/// dropped.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Scored(u32);
+///
+/// let mut world = World::new();
+/// let scored = world.signal_of::<Scored>();
+/// let mut goals = BroadcastReader::new();
+/// goals.subscribe(&mut world, scored)?;
+/// world.signals().broadcast(scored, Scored(2));
+/// world.signals().broadcast(scored, Scored(3));
+/// assert_eq!(goals.hear(&mut world).iter().map(|scored| scored.0).sum::<u32>(), 5);
+/// assert!(goals.hear(&mut world).is_empty());
+/// # Ok::<(), SignalError>(())
+/// ```
+pub struct BroadcastReader<P> {
+    /// Whose signals it reads.
+    post: Option<Arc<Post>>,
+    subscriptions: Vec<Subscription>,
+    /// What was heard last.
+    found: Vec<Found>,
+    /// Where it was in each log before that.
+    before: Vec<u64>,
+    /// The world's trims when this one gave its room back.
+    trims: u32,
+    _payload: Exactly<P>,
+}
+
+/// Where something stands that was broadcast, in the order of what was sent.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    sequence: u64,
+    signal: u32,
+    position: u64,
+}
+
+/// What was broadcast since a processor ran last, or a [`BroadcastReader`] heard: as a parameter of processors.
+///
+/// It hears the signal that is known by `P`; or, if its builder says [`hears::<P>`](crate::processor::ProcessorBuilder::hears) of
+/// names, those. All that it lends counts as heard, whether or not anybody asks for it: who must not miss anything looks at it
+/// in each run. (Of a run that does not take place, for a `run_if` say, all waits for the next one.) When what is broadcast
+/// while processors run is heard is said of [`Signalled`](crate::signal::Signalled).
+///
+/// The order is that of all signals: no thread decides it.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Scored(u32);
+/// struct Points(u32);
+///
+/// let mut world = World::new();
+/// world.resources_mut().insert(Points(0));
+/// let mut schedule = Schedule::new();
+/// schedule
+///     .add(processor("goal", |mut signals: Signals| {
+///         signals.broadcast(signals.signal_of(), Scored(3));
+///     }))
+///     .add(
+///         processor("count", |scored: Heard<Scored>, points: &mut Points| {
+///             points.0 += scored.iter().map(|scored| scored.0).sum::<u32>();
+///         })
+///         .phase(Phase::FrameEnd),
+///     );
+/// schedule.run(&mut world)?;
+/// schedule.run(&mut world)?;
+/// assert_eq!(world.resources().get::<Points>().map(|points| points.0), Some(6));
+/// # Ok::<(), ScheduleError>(())
+/// ```
+#[doc(alias = "EventReader")]
+#[doc(alias = "MessageReader")]
+#[must_use = "it counts as heard"]
+pub struct Heard<'w, P> {
+    logs: &'w [Log],
+    found: &'w [Found],
+    _payload: Exactly<P>,
+}
+
+impl<'w, P: Send + Sync + 'static> Heard<'w, P> {
+    /// What was broadcast, in the order in which it was sent. As often as it is asked for.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &'w P> + ExactSizeIterator + use<'w, P> {
+        let logs = self.logs;
+        self.found.iter().map(move |found| {
+            let payload = logs[found.signal as usize].payload(found.position);
+            payload.unwrap_or_else(|| unreachable!("it was found there, and the world is lent"))
+        })
+    }
+
+    /// How many. O(1).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Whether nothing was broadcast.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+}
+
+impl<P> Clone for Heard<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Heard<'_, P> {}
+
+impl<P> BroadcastReader<P> {
+    /// A reader without subscriptions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            post: None,
+            subscriptions: Vec::new(),
+            found: Vec::new(),
+            before: Vec::new(),
+            trims: 0,
+            _payload: PhantomData,
+        }
+    }
+
+    /// From now on it hears what is broadcast by this signal; as
+    /// [`SignalReader::subscribe`](crate::signal::SignalReader::subscribe).
+    ///
+    /// # Errors
+    /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has
+    /// subscribed to before, is not of this world.
+    ///
+    /// # Panics
+    /// If the `drop` of what a signal carried panics that nobody wants: it has subscribed then.
+    pub fn subscribe(&mut self, world: &mut World, signal: Signal<P>) -> Result<(), SignalError> {
+        let mut panicked = None;
+        let subscribed = self.subscribe_noting(world, signal.untyped(), &mut panicked);
+        resume(panicked);
+        subscribed
+    }
+
+    /// The same, of a signal that carries a `P`; what the `drop` of a payload panics with is noted.
+    pub(crate) fn subscribe_noting(
+        &mut self,
+        world: &mut World,
+        signal: Signal<()>,
+        panicked: &mut Panicked,
+    ) -> Result<(), SignalError> {
+        let Self {
+            post,
+            subscriptions,
+            ..
+        } = self;
+        subscribe(post, subscriptions, world, signal, panicked)
+    }
+
+    /// From now on it hears nothing.
+    pub(crate) fn unsubscribe_all(&mut self) {
+        self.subscriptions.clear();
+        self.post = None;
+    }
+
+    /// Collects what was sent, and lends what was broadcast since it heard last. O(what was sent since by the signals that it
+    /// hears), and what [collecting](World::collect_signals) takes.
+    ///
+    /// # Panics
+    /// If the world is not the one whose signals it has subscribed to. If the `drop` of what a signal carried panics that
+    /// nobody wants: what it would have heard waits then.
+    pub fn hear<'w>(&'w mut self, world: &'w mut World) -> Heard<'w, P> {
+        if let Some(post) = &self.post {
+            assert_own(post, world);
+        }
+        resume(collect(world));
+        self.read(world)
+    }
+
+    /// Lends, to who has only `&World`, what was collected before. Else as [`hear`](Self::hear).
+    ///
+    /// # Panics
+    /// If the world is not the one whose signals it has subscribed to.
+    pub fn read<'w>(&'w mut self, world: &'w World) -> Heard<'w, P> {
+        self.found.clear();
+        self.before.clear();
+        let board = self.post.as_ref().and_then(|post| {
+            assert_own(post, world);
+            world.attached.get::<Board>()
+        });
+        let Some(board) = board else {
+            return Heard {
+                logs: &[],
+                found: &[],
+                _payload: PhantomData,
+            };
+        };
+        if self.trims != board.trims {
+            self.trims = board.trims;
+            self.found = Vec::new();
+        }
+        for Subscription { signal, cursor } in &self.subscriptions {
+            let log = &board.logs[*signal as usize];
+            // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to itself.
+            let from = cursor.load(Ordering::Relaxed);
+            cursor.store(log.end(), Ordering::Relaxed);
+            self.before.push(from);
+            let sent = log.from(from).filter(|&(.., entity)| entity == EVERYBODY);
+            self.found.extend(sent.map(|(position, sequence, _)| Found {
+                sequence,
+                signal: *signal,
+                position,
+            }));
+        }
+        if self.subscriptions.len() > 1 {
+            self.found.sort_unstable_by_key(|found| found.sequence);
+        }
+        Heard {
+            logs: &board.logs,
+            found: &self.found,
+            _payload: PhantomData,
+        }
+    }
+
+    /// What was lent last waits again. Nothing was collected since.
+    #[cold]
+    pub(crate) fn take_back(&mut self) {
+        for (Subscription { cursor, .. }, before) in self.subscriptions.iter().zip(&self.before) {
+            // Ordering: Relaxed, as in `read`.
+            cursor.store(*before, Ordering::Relaxed);
+        }
+    }
+
+    /// Collects what was sent, and lets all go that waits for this reader; how many signals, those to entities among them. It
+    /// hears on. As [`SignalReader::discard`](crate::signal::SignalReader::discard).
+    ///
+    /// # Panics
+    /// As for that.
+    #[doc(alias = "clear")]
+    pub fn discard(&mut self, world: &mut World) -> usize {
+        if let Some(post) = &self.post {
+            assert_own(post, world);
+        }
+        let mut panicked = collect(world);
+        let count = self.discard_collected(world, &mut panicked);
+        resume(panicked);
+        count
+    }
+
+    /// The same, of what was collected before in its world; what the `drop` of a payload panics with is noted.
+    pub(crate) fn discard_collected(&self, world: &mut World, panicked: &mut Panicked) -> usize {
+        discard_logs(&self.subscriptions, board(world), panicked)
+    }
+}
+
+impl<P> Default for BroadcastReader<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P> fmt::Debug for BroadcastReader<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastReader")
+            .field("payload", &type_name::<P>())
+            .field("subscriptions", &self.subscriptions.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<P> fmt::Debug for Heard<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Heard")
+            .field("payload", &type_name::<P>())
+            .field("len", &self.found.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,7 +1,7 @@
 //! What senders have left is put into the logs of its signals, in an order that no thread decides.
 
 use core::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use crate::command::Precedence;
@@ -11,7 +11,7 @@ use crate::panics::{Panicked, note, tell};
 use crate::shown::{listed, shown_quoted};
 use crate::signal::EVERYBODY;
 use crate::signal::log::Log;
-use crate::signal::mailbag::Mailbag;
+use crate::signal::mailbag::{CANCELS, CANCELS_AT, Letter, Mailbag};
 use crate::signal::post::Post;
 use crate::span;
 use crate::sync::atomic::Ordering;
@@ -36,6 +36,30 @@ struct Waiting {
     /// Where its log keeps the payload.
     slot: u32,
     entity: Entity,
+}
+
+/// What takes back what waits for its time: when it was sent, by signal, entity and time, or none for any. (The last one of
+/// several takes back all that they do.)
+#[derive(Debug, Default)]
+struct Cancelled(BTreeMap<(u32, Entity, Option<u64>), u64>);
+
+impl Cancelled {
+    /// Adds a letter, which comes after the others.
+    #[cold]
+    fn add(&mut self, letter: Letter, time: u64, sequence: u64) {
+        let time = (letter.row == CANCELS_AT).then_some(time);
+        let key = (letter.signal, letter.entity, time);
+        self.0.insert(key, sequence);
+    }
+
+    /// Whether it takes this one back, which was sent before.
+    fn has(&self, waiting: &Waiting) -> bool {
+        let times = [None, Some(waiting.time)];
+        times.into_iter().any(|time| {
+            let sent = self.0.get(&(waiting.signal, waiting.entity, time));
+            sent.is_some_and(|&sent| sent > waiting.sequence)
+        })
+    }
 }
 
 /// The logs of a world's signals, and what is not in them yet. Who has the world to itself changes it.
@@ -382,6 +406,7 @@ impl Board {
         }
         order.sort_unstable();
         let finder = world.finder();
+        let mut cancelled = Cancelled::default();
         for (_, at, segment) in order {
             let bag = &mut *bags[at];
             let letters = bag.segments[segment].letters.clone();
@@ -394,6 +419,11 @@ impl Board {
                 let time = match bag.times.get(next) {
                     Some(&(of, time)) if of == at => {
                         next += 1;
+                        if matches!(letter.row, CANCELS | CANCELS_AT) {
+                            self.sequence += 1;
+                            cancelled.add(letter, time, self.sequence);
+                            continue;
+                        }
                         time
                     }
                     _ => 0,
@@ -424,6 +454,27 @@ impl Board {
             }
         }
         bags.iter_mut().for_each(|bag| bag.reset());
+        if !cancelled.0.is_empty() {
+            self.take_back(&cancelled, panicked);
+        }
+    }
+
+    /// Drops what waits for its time and was cancelled. O(what waits · log of what cancels).
+    #[cold]
+    fn take_back(&mut self, cancelled: &Cancelled, panicked: &mut Panicked) {
+        let mut gone = Vec::new();
+        self.later.retain(|Reverse(waiting)| {
+            let goes = cancelled.has(waiting);
+            if goes {
+                gone.push(*waiting);
+            }
+            !goes
+        });
+        gone.sort_unstable();
+        for waiting in gone {
+            let payloads = &mut self.logs[waiting.signal as usize].payloads;
+            note(panicked, || payloads.drop_kept(waiting.slot));
+        }
     }
 
     /// Posts what has waited for its time.

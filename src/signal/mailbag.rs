@@ -12,15 +12,20 @@ use crate::panics::{Panicked, end_all, forget};
 const MOST: usize = if cfg!(test) {
     100_000
 } else {
-    u32::MAX as usize
+    u32::MAX as usize - 1
 };
+
+/// Instead of the row of a payload: the letter carries none, and takes back what was sent before it and waits for its time;
+/// what waits for the letter's own time alone.
+pub(super) const CANCELS: u32 = u32::MAX;
+pub(super) const CANCELS_AT: u32 = u32::MAX - 1;
 
 /// A signal that was sent. 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Letter {
     pub(super) entity: Entity,
     pub(super) signal: u32,
-    /// The row of its payload.
+    /// The row of its payload, or what it is instead: [`CANCELS`], [`CANCELS_AT`].
     pub(super) row: u32,
 }
 
@@ -53,7 +58,7 @@ impl<P: Send + 'static> Column for Vec<Option<P>> {
 #[derive(Default)]
 pub(super) struct Mailbag {
     pub(super) letters: Vec<Letter>,
-    /// Which letters are for a later time, in order, and which.
+    /// Which letters are for a later time, or take back what is, in order, and which time.
     pub(super) times: Vec<(u32, u64)>,
     pub(super) segments: Vec<Segment>,
     /// By the signals' numbers.
@@ -114,6 +119,26 @@ impl Mailbag {
             signal,
             row,
         });
+    }
+
+    /// Takes back what was sent before and waits for its time, for this one or for any.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[cold]
+    pub(super) fn cancel(&mut self, signal: u32, entity: Entity, time: Option<u64>) {
+        assert!(
+            self.letters.len() < MOST,
+            "4 billion signals in one sender's memory"
+        );
+        let letter = self.letters.len() as u32;
+        let row = if time.is_some() { CANCELS_AT } else { CANCELS };
+        self.letters.push(Letter {
+            entity,
+            signal,
+            row,
+        });
+        self.times.push((letter, time.unwrap_or_default()));
     }
 
     #[cold]
@@ -177,10 +202,11 @@ mod tests {
         // Rows of one signal are few when letters are many.
         signals.send(healed, ant, 1);
         signals.send_all(hit, &vec![ant; MOST - 1], &2);
-        let calls: [&mut dyn FnMut(&mut crate::signal::Signals<'_>); 3] = [
+        let calls: [&mut dyn FnMut(&mut crate::signal::Signals<'_>); 4] = [
             &mut |signals| signals.send(healed, ant, 3),
             &mut |signals| signals.send_all(hit, &[ant], &4),
             &mut |signals| signals.send_after(hit, ant, 5, core::time::Duration::ZERO),
+            &mut |signals| signals.cancel(hit, ant),
         ];
         for call in calls {
             let panic = catch_unwind(AssertUnwindSafe(|| call(&mut signals))).unwrap_err();

@@ -314,6 +314,63 @@ impl<'q> Signals<'q> {
         self.send_at(signal, entity, payload, time);
     }
 
+    /// Takes back all that was sent to an entity by this signal and still waits for its [time](Self::send_at): the fuse is cut.
+    /// What was sent before, that is, in the [order](Self) of all that is sent, also before the world was saved and loaded;
+    /// what is sent later arrives (so does what a sender with a greater sort key has sent that was not
+    /// [collected](World::collect_signals) either). What has arrived is not taken back. So what is cancelled depends on no thread; and as no
+    /// thread knows, when it says so, what others have said, nobody is told how many there were. O(1), lock-free; collecting
+    /// it takes O(all that waits for its time), once for all that is cancelled.
+    ///
+    /// What is not [collected](World::collect_signals) yet counts as a delayed signal: of [`pending`](World::pending), of
+    /// [`len`](Self::len).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let (red, blue) = (world.create(("red",))?, world.create(("blue",))?);
+    /// let explode = world.signal::<()>("explode")?;
+    /// let mut bombs = SignalReader::<&&str>::new(&world)?;
+    /// bombs.subscribe(&mut world, explode)?;
+    /// for bomb in [red, blue] {
+    ///     world.signals().send_after(explode, bomb, (), Duration::from_secs(5));
+    /// }
+    /// world.advance_time(Duration::from_secs(4));
+    /// world.signals().cancel(explode, red);
+    /// world.advance_time(Duration::from_secs(1));
+    /// let delivery = bombs.deliver(&mut world, |name, _| assert_eq!(*name, "blue"));
+    /// assert_eq!(delivery.signals, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[doc(alias = "clear_timer")]
+    pub fn cancel<P>(&mut self, signal: Signal<P>, entity: Entity) {
+        let number = self.number_of(signal);
+        self.bag.cancel(number, entity, None);
+    }
+
+    /// Takes back what was sent to an entity by this signal for this very [time](Self::send_at): one timer of several. Else as
+    /// [`cancel`](Self::cancel).
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    pub fn cancel_at<P>(&mut self, signal: Signal<P>, entity: Entity, time: Duration) {
+        let number = self.number_of(signal);
+        self.bag.cancel(number, entity, Some(nanoseconds(time)));
+    }
+
+    /// Takes back all that was [broadcast](Self::broadcast_at) by this signal and still waits for its time. Else as
+    /// [`cancel`](Self::cancel).
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    pub fn cancel_broadcasts<P>(&mut self, signal: Signal<P>) {
+        self.cancel(signal, EVERYBODY);
+    }
+
     /// Sends a signal to nobody in particular: processors that take [`Heard`](crate::signal::Heard), and each
     /// [`BroadcastReader`](crate::signal::BroadcastReader), hear it. It waits as long as a signal to an entity does, in the
     /// same log, and comes in the same order. Entities get nothing of it. O(1), lock-free.
@@ -370,7 +427,7 @@ impl<'q> Signals<'q> {
         self.send_after(signal, EVERYBODY, payload, delay);
     }
 
-    /// Signals that this sender has sent.
+    /// Signals that this sender has sent, and calls that cancel some.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bag.sent()

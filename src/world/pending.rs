@@ -17,7 +17,8 @@ pub struct Pending {
     /// Signals that were sent and not looked at yet, that some reader is still to get, or that wait
     /// for their entity to be built.
     pub signals: usize,
-    /// Signals that wait for their time.
+    /// Signals that wait for their time, and calls that were not looked at yet and [cancel](crate::signal::Signals::cancel)
+    /// some.
     pub delayed_signals: usize,
 }
 

@@ -5,6 +5,7 @@
 mod account;
 mod between_worlds;
 mod broadcast;
+mod cancelled;
 mod deeds;
 mod discarded;
 mod existing;

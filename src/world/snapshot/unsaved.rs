@@ -15,7 +15,7 @@ pub struct Unsaved {
     /// Types of resources that are not registered as [part of the
     /// state](crate::fragment::FragmentRegistry::register_state), in the order of their names.
     pub resources: Vec<&'static str>,
-    /// Delayed signals that were not collected, are for somebody who is not built or in another world, or carry what is not
+    /// Delayed signals (and calls that [cancel](crate::signal::Signals::cancel) some) that were not collected, are for somebody who is not built or in another world, or carry what is not
     /// part of the state.
     pub delayed_signals: usize,
     /// Delayed signals that were collected, for entities that have died since: nobody would ever get them, and

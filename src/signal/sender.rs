@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::command::Precedence;
 use crate::entity::Entity;
+use crate::index::{Relationship, RelationshipIndex};
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
 use crate::signal::time::nanoseconds;
@@ -275,6 +276,56 @@ impl<'q> Signals<'q> {
         for &entity in entities {
             self.bag.send(number, entity, payload.clone());
         }
+    }
+
+    /// Sends a signal to all above an entity: to whom it names by `R`, whom that one names, and so on, the nearest first, each
+    /// once, also where they name each other in a circle. The entity itself gets none. (Events that rise so are said to
+    /// bubble.) How many it was sent to. O(those above), lock-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct PartOf(Entity);
+    ///
+    /// impl Relationship for PartOf {
+    ///     fn target(&self) -> Entity {
+    ///         self.0
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let window = world.create(("window",))?;
+    /// let panel = world.create(("panel", PartOf(window)))?;
+    /// let button = world.create(("button", PartOf(panel)))?;
+    /// let mut parts = RelationshipIndex::<PartOf>::new(&world)?;
+    /// parts.update(&world);
+    /// let clicked = world.signal::<Entity>("clicked")?;
+    /// let mut reader = SignalReader::<&&str>::new(&world)?;
+    /// reader.subscribe(&mut world, clicked)?;
+    /// assert_eq!(world.signals().send_up(clicked, button, &button, &parts), 2);
+    /// let mut heard = Vec::new();
+    /// let _ = reader.deliver(&mut world, |name, _| heard.push(*name));
+    /// heard.sort_unstable();
+    /// assert_eq!(heard, ["panel", "window"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`send_all`](Self::send_all).
+    #[doc(alias = "bubble")]
+    pub fn send_up<P: Clone + Send + Sync + 'static, R: Relationship>(
+        &mut self,
+        signal: Signal<P>,
+        entity: Entity,
+        payload: &P,
+        index: &RelationshipIndex<R>,
+    ) -> usize {
+        let number = self.number_of(signal);
+        let before = self.len();
+        for above in index.distinct_ancestors(entity) {
+            self.bag.send(number, above, payload.clone());
+        }
+        self.len() - before
     }
 
     /// Sends a signal that arrives as soon as the world's [time](World::time) is `time`; those for the same time

@@ -15,6 +15,7 @@ mod observed_ranges;
 mod observed_values;
 mod observers;
 mod parallel;
+mod rising;
 mod rows;
 mod saved;
 mod waiting;

@@ -200,6 +200,47 @@ impl<R: Relationship> RelationshipIndex<R> {
         core::iter::successors(target(entity), move |&before| target(before)).take(self.len())
     }
 
+    /// Whom this entity names, whom that one names, and so on, each once, without the entity itself: also where they name each
+    /// other in a circle. O(1) one, after a walk along them.
+    pub(crate) fn distinct_ancestors(&self, entity: Entity) -> impl Iterator<Item = Entity> {
+        self.ancestors(entity)
+            .take(self.ancestors_before_repeat(entity))
+    }
+
+    /// How many ancestors there are before the first that is one already, or the entity; no bound if none is. By two walks of
+    /// which one is twice as fast (Floyd): if they meet, it is in a circle.
+    fn ancestors_before_repeat(&self, entity: Entity) -> usize {
+        let above = |of: Option<Entity>| {
+            let target = self.target(of?)?;
+            (target != Entity::PLACEHOLDER).then_some(target)
+        };
+        let (mut slow, mut fast) = (Some(entity), Some(entity));
+        loop {
+            (slow, fast) = (above(slow), above(above(fast)));
+            if fast.is_none() {
+                return usize::MAX;
+            }
+            if slow == fast {
+                break;
+            }
+        }
+        // From where they meet it is as far to where the circle begins as from the start.
+        let mut before = 0;
+        let mut start = Some(entity);
+        while start != slow {
+            (start, slow) = (above(start), above(slow));
+            before += 1;
+        }
+        let mut around = 1;
+        let mut at = above(start);
+        while at != start {
+            at = above(at);
+            around += 1;
+        }
+        // One of these is the entity.
+        before + around - 1
+    }
+
     /// Each target with its sources, in the order of handles. O(slots of targets), by blocks of 1,024.
     pub fn iter(&self) -> impl Iterator<Item = (Entity, &[Entity])> {
         self.index.sources.iter()

@@ -13,8 +13,10 @@ mod existing;
 mod faults;
 mod observed;
 mod observers;
+mod precedence;
 
 pub use batch::ObservedBatch;
 pub use observed::Observed;
 pub(crate) use observers::ObserverRun;
 pub use observers::{ObserverId, ObserverInfo};
+pub(crate) use precedence::Precedence;

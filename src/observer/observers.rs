@@ -11,7 +11,7 @@ use crate::command::{Commands, ParallelCommands};
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, FragmentRole,
 };
-use crate::observer::{Observed, ObservedBatch};
+use crate::observer::{Observed, ObservedBatch, Precedence};
 use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
 use crate::query::{CompositionFilter, DynamicFilter, QueryError, Requirements, Span, masked};
 use crate::span;
@@ -28,6 +28,7 @@ pub(crate) type ObserverRun =
 
 pub(super) struct Observer {
     id: ObserverId,
+    precedence: Precedence,
     pub(super) observed: Observed,
     pub(super) fragment: FragmentId,
     /// What the entities must have beside it.
@@ -59,7 +60,8 @@ pub struct ObserverInfo<'w> {
     pub processor: Option<&'w str>,
 }
 
-/// The observers of a world, in the order in which they came: the order in which they are called.
+/// The observers of a world, in the order in which they are called: by their precedence, and of one precedence in the order
+/// in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Observers {
     all: Vec<Observer>,
@@ -194,6 +196,14 @@ impl Observers {
         asked
     }
 
+    /// One comes to its place. O(log observers), and O(1) for each that is called after it.
+    fn insert(&mut self, observer: Observer) {
+        let before = |other: &Observer| other.precedence <= observer.precedence;
+        let place = self.all.partition_point(before);
+        self.all.insert(place, observer);
+        self.forget_seeing();
+    }
+
     /// After one came or went.
     fn forget_seeing(&mut self) {
         self.seeing.of.clear();
@@ -275,7 +285,8 @@ impl World {
     /// the composition that the entities have then. A change of many is one call of an observer for each kind:
     /// all of a slice, a batch, a query, a `clear`; in a [flush](World::flush) all that is created in a round
     /// ([`CREATE`](Observed::CREATE)), and what the commands between two closures destroy, remove and add, in
-    /// this order. Observers are called in the order in which they came, each kind with ranges of chunks in
+    /// this order. Observers are called in the order in which they came, and before those of
+    /// [schedules](crate::processor::observing_processor), which have their own; each kind with ranges of chunks in
     /// order: all that is the same for any number of threads.
     ///
     /// *What an observer may do:* read and write the fragments of its entities and the resources, and record
@@ -342,19 +353,21 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<Filter>(FragmentRegistry::register_met::<T>, observed, None, run)
+        let register = FragmentRegistry::register_met::<T>;
+        self.observe_registered::<Filter>(register, Precedence::OF_WORLD, observed, None, run)
     }
 
-    /// Observes as long as `life` has not ended; then the observer is called no more. It is forgotten when a change is
-    /// found that it would have been told of, or when another one comes or goes.
+    /// Observes as long as `life` has not ended, in a place of its own among others; then the observer is called no more. It
+    /// is forgotten when a change is found that it would have been told of, or when another one comes or goes.
     pub(crate) fn observe_while<F: CompositionFilter>(
         &mut self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
+        precedence: Precedence,
         life: Weak<()>,
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<F>(register, observed, Some(life), run)
+        self.observe_registered::<F>(register, precedence, observed, Some(life), run)
     }
 
     /// What an observer is told of, or what is wrong with it, before it is there.
@@ -394,20 +407,22 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<Filter>(Role::register, observed, None, run)
+        let (register, precedence) = (Role::register, Precedence::OF_WORLD);
+        self.observe_registered::<Filter>(register, precedence, observed, None, run)
     }
 
     #[track_caller]
     fn observe_registered<F: CompositionFilter>(
         &mut self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
+        precedence: Precedence,
         observed: Observed,
         life: Option<Weak<()>>,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
         match required::<F>(self.registry(), register) {
             Ok((fragment, requirements)) => {
-                self.observe_living(observed, fragment, requirements, life, run)
+                self.observe_living(precedence, observed, fragment, requirements, life, run)
             }
             Err(error) => Err(refused(run, error)),
         }
@@ -428,7 +443,10 @@ impl World {
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
         match filter.requirements(self.registry()) {
-            Ok(requirements) => self.observe_living(observed, fragment, requirements, None, run),
+            Ok(requirements) => {
+                let precedence = Precedence::OF_WORLD;
+                self.observe_living(precedence, observed, fragment, requirements, None, run)
+            }
             Err(error) => Err(refused(run, error.into())),
         }
     }
@@ -436,6 +454,7 @@ impl World {
     #[track_caller]
     fn observe_living(
         &mut self,
+        precedence: Precedence,
         observed: Observed,
         fragment: FragmentId,
         requirements: Requirements,
@@ -447,6 +466,7 @@ impl World {
         }
         let observer = Observer {
             id: ObserverId(new_identity()),
+            precedence,
             observed,
             fragment,
             requirements,
@@ -459,9 +479,7 @@ impl World {
         // Whoever replaces schedules again and again adds observers again and again.
         self.with_watcher(|world, observers: &mut Observers| observers.forget_dead(world));
         self.watch_more(observed.bits(), fragment, |data| observer.sees(data));
-        let observers = self.watcher::<Observers>();
-        observers.all.push(observer);
-        observers.forget_seeing();
+        self.watcher::<Observers>().insert(observer);
         Ok(id)
     }
 

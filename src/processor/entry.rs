@@ -3,6 +3,7 @@
 use core::panic::Location;
 
 use crate::fragment::Lone;
+use crate::observer::Precedence;
 use crate::processor::builder::Hook;
 use crate::processor::condition::Conditional;
 use crate::processor::member::Mode;
@@ -23,6 +24,8 @@ pub(super) struct Entry {
     pub(super) name: String,
     /// Where it was made.
     pub(super) at: &'static Location<'static>,
+    /// Of one that observes: among the observers of a world.
+    pub(super) precedence: Precedence,
     pub(super) phase: Phase,
     pub(super) group: String,
     pub(super) before: Vec<Target>,
@@ -56,10 +59,14 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Takes a builder apart.
-    pub(super) fn new(builder: ProcessorBuilder) -> (Self, Lone<Box<dyn Runner>>) {
+    pub(super) fn new(
+        builder: ProcessorBuilder,
+        precedence: Precedence,
+    ) -> (Self, Lone<Box<dyn Runner>>) {
         let entry = Self {
             name: builder.name,
             at: builder.at,
+            precedence,
             phase: builder.phase,
             group: builder.group,
             before: builder.before,
@@ -83,6 +90,7 @@ impl Entry {
             started: Started::default(),
         };
         let (conditions, mut runner) = (builder.conditions, builder.runner);
+        runner.set_precedence(precedence);
         if builder.shows_existing {
             runner.show_existing();
         }

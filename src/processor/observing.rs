@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use crate::command::{Commands, Turn};
 use crate::exactly::Exactly;
 use crate::fragment::{Fragment, FragmentError, FragmentInfo, FragmentRegistry, FragmentRole};
-use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
+use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun, Precedence};
 use crate::panics::{note, resume, tell};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner, panic_by_name};
@@ -35,6 +35,13 @@ use crate::world::{Presence, World};
 /// [stopped](crate::processor::Schedule::stop) in the first, or that is gone. A schedule that was
 /// [detached](crate::processor::Schedule::detach) without a stop and runs on another world looks in
 /// each run whether it can be had. Back in the first world it observes on.
+///
+/// *Order:* observers that [`World::observe`] has made are called first; then those of schedules, one schedule after the other
+/// in the order in which these were made ([`Schedule::new`](crate::processor::Schedule::new)), and of each in the order in
+/// which its processors were added. That is so whoever was started first, switched off and on,
+/// [replaced](crate::processor::Schedule::replace), or has gone over [to another
+/// world](crate::processor::Simulation::roll_back_to): peers of one game call them alike, whatever each has been through.
+/// (Schedules for one world are made on one thread: of two that are made at one time, on two, chance says which was first.)
 ///
 /// Who was there before it was started, because a world was loaded, say, or it was switched off, it does not hear of,
 /// unless it is to be [shown](ProcessorBuilder::show_existing) them. `T` is a fragment or tag; of a shared one, or of one
@@ -116,6 +123,7 @@ fn observing<F: CompositionFilter + 'static>(
         at: Location::caller(),
         register,
         observed,
+        precedence: Precedence::OF_WORLD,
         shows_existing: false,
         home: Arc::new(Mutex::new(Some(Box::new(run)))),
         life: Arc::new(()),
@@ -136,6 +144,8 @@ struct Observing<F> {
     at: &'static Location<'static>,
     register: Register,
     observed: Observed,
+    /// That of its place in its schedule, once it has one.
+    precedence: Precedence,
     /// Whenever it is started, it is shown who is there.
     shows_existing: bool,
     home: Home,
@@ -219,7 +229,7 @@ impl<F> Observing<F> {
             out.call(batch, commands);
         };
         let life = Arc::downgrade(&self.life);
-        match world.observe_while::<F>(self.register, life, self.observed, run) {
+        match world.observe_while::<F>(self.register, self.precedence, life, self.observed, run) {
             Ok(id) => {
                 world.observes_for(id, &self.name, self.at);
                 self.on = Some((world.seat.presence(), id));
@@ -277,6 +287,10 @@ impl<F: CompositionFilter> Runner for Observing<F> {
 
     /// It observes on, until it is stopped.
     fn forget(&mut self) {}
+
+    fn set_precedence(&mut self, precedence: Precedence) {
+        self.precedence = precedence;
+    }
 
     fn show_existing(&mut self) {
         self.shows_existing = true;

@@ -5,6 +5,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 use crate::exactly::Exactly;
+use crate::observer::Precedence;
 use crate::panics::{Panicked, forget, note, said};
 use crate::processor::param::Plea;
 use crate::processor::stopwatch::Stopwatch;
@@ -37,6 +38,9 @@ pub(super) trait Runner: Send {
     fn discard(&mut self, _: &mut World, _: &mut Panicked) -> usize {
         0
     }
+
+    /// Is called after observers that have a lower precedence, and before others, if it observes.
+    fn set_precedence(&mut self, _: Precedence) {}
 
     /// From now on is shown who is there whenever it starts, if it observes.
     fn show_existing(&mut self) {}

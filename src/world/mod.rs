@@ -217,10 +217,11 @@ pub struct World {
     most_archetypes: usize,
 }
 
-/// A number that no world had before.
+/// A number that no world had before, and nothing else that has one of these: not 0, and higher than all that were given
+/// before it.
 pub(crate) fn new_identity() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    // Ordering: only uniqueness matters.
+    // Ordering: Relaxed: only this word matters, whose values all threads see in one order.
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 

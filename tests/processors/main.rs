@@ -20,6 +20,7 @@ mod misused;
 mod nested;
 mod order;
 mod paused;
+mod precedence;
 mod replaced;
 mod runs;
 mod sequence;

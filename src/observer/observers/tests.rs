@@ -41,8 +41,9 @@ fn archetypes_are_watched_as_their_observers_say_whichever_came_first() {
                 let observed = Observed::from_bits(1 << number(4) | 1 << number(4));
                 let life = (number(2) == 0).then(|| Arc::new(()));
                 let weak = life.as_ref().map(Arc::downgrade);
+                let own = Precedence::OF_WORLD;
                 let run = |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {};
-                let id = world.observe_living(observed, fragment, requirements, weak, run);
+                let id = world.observe_living(own, observed, fragment, requirements, weak, run);
                 match life {
                     Some(life) => lives.push((id.unwrap(), life)),
                     None => observers.push(id.unwrap()),
@@ -90,7 +91,8 @@ fn the_dead_are_forgotten_when_they_would_be_told_and_when_another_comes() {
             Some(life) => {
                 let life = Arc::downgrade(life);
                 let register = FragmentRegistry::register::<u8>;
-                world.observe_while::<()>(register, life, Observed::COME, run)
+                let own = Precedence::OF_WORLD;
+                world.observe_while::<()>(register, own, life, Observed::COME, run)
             }
             None => world.observe::<u16, ()>(Observed::GO, run),
         }
@@ -178,13 +180,14 @@ fn archetypes_are_unwatched_in_the_middle_of_each_kind_of_change() {
                     *batch.resources_mut().get_mut::<usize>().unwrap() += count;
                 };
                 let id = world.registry().register::<u16>().unwrap().id();
+                let own = Precedence::OF_WORLD;
                 let observed = if living {
                     Observed::DESTROY | Observed::ADD
                 } else {
                     all
                 };
                 world
-                    .observe_living(observed, id, Requirements::new(), weak, run)
+                    .observe_living(own, observed, id, Requirements::new(), weak, run)
                     .unwrap();
             }
             let entities: Vec<_> = (0..5).map(|n| world.create((n, 2_u16))).collect();

@@ -184,8 +184,8 @@ impl Simulation {
     /// neither stopped nor started, and observers, which observe the new world at once, are shown nobody: what `on_start`
     /// has done to entities and to the state is in the snapshot; what else it has made, observers of
     /// [`World::observe`], indices and other resources, is made again before the call. Observers are called in the
-    /// order in which their processors were added, whichever had been started first. (Who was started after the snapshot was made counts as started all the same.) Who was
-    /// not started yet starts with the next tick.
+    /// [order](crate::processor::observing_processor) that they have in every world. (Who was started after the snapshot was
+    /// made counts as started all the same.) Who was not started yet starts with the next tick.
     ///
     /// What has to be so that all comes as it came is in the [guide](crate::guide#rolling-back).
     ///

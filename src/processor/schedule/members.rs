@@ -104,10 +104,9 @@ impl Schedule {
 
     /// Puts a processor in the place of the one that has its name, which is stopped, if it has been started, and dropped:
     /// for code that is loaded anew while the program runs. Where an order leaves it to who was added first, the new one
-    /// counts as added when the old one was: so one that does the same gives the same results; but an
-    /// [observing](crate::processor::observing_processor) one observes after those that do already, as one that is switched off and on
-    /// again. All else, its phase, group,
-    /// order, conditions, and whether it is switched on, is as its own builder says.
+    /// counts as added when the old one was, also among [observers](crate::processor::observing_processor): so one that does
+    /// the same gives the same results. All else, its phase, group, order, conditions, and whether it is switched on, is as
+    /// its own builder says.
     ///
     /// It begins anew: it is started by the next run; to its queries all [has changed](crate::query::Changed); signals that
     /// waited for the old one are gone, and it hears those that are sent after the next run has begun; its timings begin
@@ -146,7 +145,8 @@ impl Schedule {
         if self.is_of(world)? {
             note(&mut panicked, || self.stop_one(world, at));
         }
-        let (entry, member) = self.hired(processor);
+        let precedence = self.entries[at].precedence;
+        let (entry, member) = self.hired(processor, precedence);
         let entry = core::mem::replace(&mut self.entries[at], entry);
         let member = core::mem::replace(&mut self.crew[at], member);
         self.plan = None;

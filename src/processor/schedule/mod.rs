@@ -3,12 +3,14 @@
 mod group_orders;
 mod info;
 mod members;
+mod precedences;
 mod seat;
 mod solve;
 
 use core::fmt;
 use std::sync::Weak;
 
+use crate::observer::Precedence;
 use crate::processor::entry::Entry;
 use crate::processor::executor::MemberCell;
 use crate::processor::member::{Member, Mode};
@@ -18,6 +20,7 @@ use crate::processor::{Execution, NetModes, ProcessorBuilder, ScheduleReport};
 use crate::world::Presence;
 
 pub use info::ProcessorInfo;
+use precedences::Precedences;
 
 /// The processors of a world: in which order they run, and which at the same time.
 ///
@@ -87,6 +90,7 @@ pub struct Schedule {
     pub(super) entries: Vec<Entry>,
     pub(super) crew: Vec<MemberCell>,
     groups: Vec<GroupOrder>,
+    precedences: Precedences,
     pub(super) net_modes: NetModes,
     pub(super) plan: Option<Plan>,
     /// The world that it belongs to.
@@ -111,7 +115,8 @@ impl Schedule {
 
     /// Adds a processor. Mistakes in its order are reported by the next run, or by [`solve`](Self::solve).
     pub fn add(&mut self, processor: ProcessorBuilder) -> &mut Self {
-        let (entry, member) = self.hired(processor);
+        let precedence = self.precedences.next();
+        let (entry, member) = self.hired(processor, precedence);
         self.crew.push(member);
         self.entries.push(entry);
         self.plan = None;
@@ -120,8 +125,8 @@ impl Schedule {
     }
 
     /// A processor, taken apart: what the schedule knows of it, and what the executor does.
-    fn hired(&self, processor: ProcessorBuilder) -> (Entry, MemberCell) {
-        let (entry, runner) = Entry::new(processor);
+    fn hired(&self, processor: ProcessorBuilder, precedence: Precedence) -> (Entry, MemberCell) {
+        let (entry, runner) = Entry::new(processor, precedence);
         if let Some(watch) = runner.stopwatch() {
             watch.want(self.wanted());
         }

@@ -262,8 +262,8 @@ pub mod prelude {
     pub use crate::processor::{
         App, AppError, Composite, DynamicParams, Execution, Local, Param, Phase, Processor,
         ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
-        dynamic_processor, exclusive_processor, observing_processor, observing_processor_role,
-        processor,
+        dynamic_processor, dynamic_processor_with, exclusive_processor, observing_processor,
+        observing_processor_role, processor,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{

@@ -57,7 +57,7 @@ pub enum ScheduleError {
         /// Whether it is a fragment's name, too: then a query is meant, perhaps.
         is_fragment: bool,
     },
-    /// A processor gave an error back. The run ends when those are done that run beside it; what all have
+    /// A processor gave an error back, or has [no queries](crate::processor::dynamic_processor_with) for its world. The run ends when those are done that run beside it; what all have
     /// recorded stays for the next flush. To the processor's queries what [has changed](crate::query::Changed) is seen, and
     /// what it was signalled is heard, as if it had come to its end. Two of these are equal only if one is a clone of the
     /// other.

@@ -61,7 +61,7 @@ pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
 pub use condition::{Asks, ConditionFn};
-pub use dynamic::{DynamicParams, dynamic_processor};
+pub use dynamic::{DynamicParams, dynamic_processor, dynamic_processor_with};
 pub use error::ScheduleError;
 pub use execution::Execution;
 pub use explain::{MatchExplanation, Overlap, QueryExplanation};

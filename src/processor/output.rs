@@ -70,7 +70,7 @@ impl<E> Sealed for Result<(), E> {}
 impl<E: Into<Box<dyn Error + Send + Sync>>> ProcessorOutput for Result<(), E> {
     #[inline]
     fn into_result(self) -> Result<(), ProcessorError> {
-        self.map_err(|error| ProcessorError(Arc::from(error.into())))
+        self.map_err(|error| ProcessorError::new(error.into()))
     }
 }
 
@@ -104,6 +104,11 @@ impl ProcessorOutput for Never {
 pub struct ProcessorError(Arc<dyn Error + Send + Sync>);
 
 impl ProcessorError {
+    /// What was given back.
+    pub(super) fn new(error: Box<dyn Error + Send + Sync>) -> Self {
+        Self(Arc::from(error))
+    }
+
     /// The error that was given back. (Text has become an error of a type without a name.)
     #[must_use]
     pub fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {

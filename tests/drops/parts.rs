@@ -176,6 +176,44 @@ fn schedules_drop_exclusive_processors_and_observers() {
 }
 
 #[test]
+fn schedules_drop_scripts_with_what_was_found_for_them() {
+    let count = Count::default();
+    let scripts = || {
+        ["p", "q"].map(|name| {
+            let (make, run, held) = (count.brittle(1), count.brittle(2), count.clone());
+            dynamic_processor_with(
+                name,
+                move |world| {
+                    assert_eq!(*make.0, 1);
+                    let query = DynamicQuery::builder(world).read_resource::<u8>();
+                    Ok::<_, QueryError>((query.build().ok(), held.brittle(3)))
+                },
+                move |keys, _| assert_eq!((*run.0, *keys.0), (2, 3)),
+            )
+        })
+    };
+    ends_all_of(&count, || schedule(scripts()));
+    let ran = || {
+        let (mut world, mut schedule) = (World::new(), schedule(scripts()));
+        world.resources_mut().insert(1_u8);
+        schedule.run(&mut world).unwrap();
+        assert_eq!(count.get(), 6);
+        (world, schedule)
+    };
+    ends_all_of(&count, || ran().1);
+    // What was found goes with the world, and is found again.
+    let (mut world, mut schedule) = ran();
+    burns(ALWAYS, || schedule.detach());
+    assert_eq!(count.get(), 4);
+    schedule.run(&mut world).unwrap();
+    assert_eq!(count.get(), 6);
+    burns(ALWAYS, || schedule.remove(&mut world, "p").unwrap());
+    assert_eq!((schedule.len(), count.get()), (1, 3));
+    drop(schedule);
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
 fn a_composite_drops_all_processors() {
     let count = Count::default();
     let composite = || Composite::new("c", ["p", "q"].map(|name| conditional(&count, name)));

@@ -16,6 +16,7 @@ mod fallible;
 mod heard;
 mod hosts;
 mod lent;
+mod made_anew;
 mod misused;
 mod nested;
 mod order;

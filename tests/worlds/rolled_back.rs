@@ -304,6 +304,105 @@ fn a_game_that_goes_back_and_comes_again_is_the_one_that_never_did() {
     }
 }
 
+/// Observers of which the order decides: each does something else to one number.
+fn counting(schedule: &mut Schedule) {
+    for (name, factor) in [("late", 3), ("first", 5), ("second", 7)] {
+        let count = observing_processor::<Spot, ()>(name, Observed::CREATE, move |batch, _| {
+            note(batch, factor);
+        });
+        schedule.add(count.enabled(name != "late"));
+    }
+}
+
+fn note(batch: &mut ObservedBatch, factor: u64) {
+    let more = batch.len() as u64;
+    let score = batch.resources_mut().get_mut::<Score>().unwrap();
+    score.bursts = score.bursts.wrapping_mul(factor).wrapping_add(more);
+}
+
+/// A script, which knows fragments by their names.
+fn drifting(schedule: &mut Schedule) {
+    schedule.add(
+        dynamic_processor_with(
+            "drift",
+            |world| -> Result<_, QueryError> {
+                let id = |name| world.registry().find(name).unwrap().id();
+                let (spot, life) = (id("spot"), id("life"));
+                let query = DynamicQuery::builder(world).write(spot).read(life);
+                Ok(([query.read_resource::<Input>().build()?], (spot, life)))
+            },
+            |&(spot, life), mut params| -> ProcessorResult {
+                let input = params.resources().read::<Input>()?.0;
+                let commands = params.commands();
+                for mut chunk in params.runs()[0].chunks() {
+                    let mut commands = commands.open_at(chunk.sort_key());
+                    let lives = chunk.read(life)?.slice::<Life>()?;
+                    let spots = chunk.write(spot)?.slice::<Spot>()?;
+                    for (spot, life) in spots.iter_mut().zip(lives) {
+                        spot.0 += mixed([spot.0 as u32, input, life.0]) as i32 % 3;
+                        if spot.0 % 31 == 0 {
+                            commands.create((*spot, Life(life.0 + 1)))?;
+                        }
+                    }
+                }
+                Ok(())
+            },
+        )
+        .phase(Phase::StartPhysics),
+    );
+}
+
+/// Observers are called in one order, and scripts find their queries, in the world that never goes back and in those that
+/// come out of snapshots, of universes of their own.
+#[test]
+fn a_game_with_scripts_and_late_observers_is_the_one_that_never_went_back() {
+    let begin = || {
+        let mut schedule = schedule();
+        counting(&mut schedule);
+        drifting(&mut schedule);
+        Simulation::new(start(), schedule)
+    };
+    let observe = |world: &mut World| {
+        let own = |batch: &mut ObservedBatch, _: &mut Commands| note(batch, 11);
+        world.observe::<Spot, ()>(Observed::CREATE, own).unwrap();
+    };
+    // Someone comes late, on the world and in the schedule, in the middle of the game.
+    let play = |game: &mut Simulation, tick, input| {
+        if tick == 2
+            && game
+                .world()
+                .observers()
+                .all(|info| info.processor.is_some())
+        {
+            observe(game.world_mut());
+        }
+        let late = game.schedule_mut().set_enabled("late", tick >= 2);
+        late.unwrap();
+        advance(game, input);
+    };
+    let (mut straight, mut game) = (begin(), begin());
+    let mut ring = vec![Vec::new(); RING];
+    for tick in 0..TICKS {
+        play(&mut straight, tick, known(tick));
+        ring[tick as usize % RING] = bytes(&game);
+        play(&mut game, tick, guessed(tick));
+        let first = tick.saturating_sub(3).max(2.min(tick));
+        let mut world = load(&ring[first as usize % RING]);
+        if first >= 2 {
+            observe(&mut world);
+        }
+        drop(game.roll_back_to(world));
+        for again in first..=tick {
+            ring[again as usize % RING] = bytes(&game);
+            play(&mut game, again, known(again));
+        }
+        assert!(told(&game) == told(&straight), "tick {tick}");
+    }
+    let bursts = |game: &Simulation| game.world().resources().get::<Score>().unwrap().bursts;
+    assert_eq!(bursts(&game), bursts(&straight));
+    assert!(game.world().count() > 500, "{}", game.world().count());
+}
+
 #[test]
 fn handles_that_were_given_after_the_saved_tick_are_given_again() {
     let mut game = Simulation::new(start(), schedule());

@@ -1,4 +1,4 @@
-//! `Dynamic`: a closure as a processor whose queries were put together at run time.
+//! `Dynamic`: a closure as a processor whose queries are put together at run time.
 //!
 //! Must hold: what its queries lend, and the resources that they ask for, the schedule knows by
 //! [`prepare`](Runner::prepare), which refuses those that would lend the same to two runs; so `run` lends all at once.
@@ -7,32 +7,33 @@ use core::any::type_name;
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
-use crate::fragment::FragmentKind;
+use crate::fragment::{FragmentError, FragmentKind};
 use crate::processor::dynamic::DynamicParams;
+use crate::processor::dynamic::script::{BoxError, Script};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ProcessorOutput, ScheduleError, Seen, Turn};
 use crate::query::{DynamicQuery, DynamicResources, QueryError, Requirements, ResourceAccess};
 use crate::world::World;
 
-/// A closure as a processor, with its queries.
-pub(super) struct Dynamic<F, R> {
+/// A script as a processor, with its queries.
+pub(super) struct Dynamic<S, R> {
     queries: Vec<DynamicQuery>,
     /// What resources they ask for, each once; known since it was prepared.
     access: ResourceAccess,
     /// Which resources the world had when all of those were there.
     found: Option<u64>,
-    run: F,
+    script: S,
     of: Exactly<R>,
 }
 
-impl<F, R> Dynamic<F, R> {
-    pub(super) fn new(queries: Vec<DynamicQuery>, run: F) -> Self {
+impl<S, R> Dynamic<S, R> {
+    pub(super) fn new(queries: Vec<DynamicQuery>, script: S) -> Self {
         Self {
             queries,
             access: ResourceAccess::default(),
             found: None,
-            run,
+            script,
             of: PhantomData,
         }
     }
@@ -66,12 +67,10 @@ impl<F, R> Dynamic<F, R> {
     }
 }
 
-impl<F, R> Runner for Dynamic<F, R>
-where
-    F: FnMut(DynamicParams<'_>) -> R + Send,
-    R: ProcessorOutput,
-{
+impl<S: Script<R>, R: ProcessorOutput> Runner for Dynamic<S, R> {
     fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+        let asked = self.script.ask(world, &mut self.queries);
+        asked.map_err(|error| has_none(plea, error))?;
         self.begin_anew();
         for query in &self.queries {
             if !query.is_for(world) {
@@ -92,6 +91,7 @@ where
 
     fn forget(&mut self) {
         self.begin_anew();
+        self.script.forget(&mut self.queries);
     }
 
     fn start(&mut self, _: &mut World) -> bool {
@@ -120,7 +120,7 @@ where
             world,
             turn,
         };
-        match (self.run)(params).into_result() {
+        match self.script.run(params).into_result() {
             Ok(()) => Ok(true),
             Err(error) => Err(Box::new(Refusal::Failed(error))),
         }
@@ -139,6 +139,18 @@ where
             });
         }
         seen
+    }
+}
+
+/// A script has no queries for a world: if one was refused, that is said as of any other.
+fn has_none(plea: &Plea<'_>, error: BoxError) -> ScheduleError {
+    let error = match error.downcast::<QueryError>() {
+        Ok(error) => return plea.refuse(*error),
+        Err(error) => error,
+    };
+    match error.downcast::<FragmentError>() {
+        Ok(error) => plea.refuse((*error).into()),
+        Err(error) => plea.failed(error),
     }
 }
 

@@ -23,12 +23,14 @@ mod query;
 mod resource;
 mod signal;
 
+use core::error::Error;
+
 pub use local::Local;
 use sealed::Sealed;
 
 use crate::panics::Panicked;
 use crate::processor::needs::Needs;
-use crate::processor::{ScheduleError, Subscriptions, Turn};
+use crate::processor::{ProcessorError, ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryError, Requirements};
 use crate::world::World;
 
@@ -152,6 +154,14 @@ impl Plea<'_> {
         ScheduleError::Query {
             processor: self.processor.into(),
             error,
+        }
+    }
+
+    /// It cannot say what it needs.
+    pub(crate) fn failed(&self, error: Box<dyn Error + Send + Sync>) -> ScheduleError {
+        ScheduleError::Failed {
+            processor: self.processor.into(),
+            error: ProcessorError::new(error),
         }
     }
 

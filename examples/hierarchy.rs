@@ -1,6 +1,9 @@
 //! Vehicles of parts that sit on each other: who sits on whom is a fragment, and an index leads from each to what sits on
 //! it. Wherever a vehicle drives, its parts follow; what blows up takes with it what sits on it; a gun is mounted anew.
 //!
+//! Parts are placed in two ways, which come to the same: one after the other, by a look-up of what each sits on, and on all
+//! threads, by `par_descend`, which hands the pose of that one over.
+//!
 //! `cargo run --release --example hierarchy`
 
 use std::time::{Duration, Instant};
@@ -74,7 +77,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut driving = Query::<(&mut Pose, &Speed)>::new(&world)?;
     let mut poses = Query::<(&mut Pose, Option<&Mounted>)>::new(&world)?;
+    let mut shown = Query::<&Pose>::new(&world)?;
     let (mut updates, mut walks, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
+    let mut descents = Vec::new();
     for frame in 0..FRAMES {
         driving.on(&mut world).for_each(|(pose, speed)| {
             pose.x += speed.0 * pose.turn.cos();
@@ -85,7 +90,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         mounted.update(&world);
         updates.push(begun.elapsed());
 
-        // From each hull outwards: a part comes after what it sits on.
+        // On all threads, a level of parts at a time; each gets the pose of what it sits on.
+        let begun = Instant::now();
+        let placed = mounted.par_descend(
+            &mut poses.on(&mut world),
+            |(pose, _)| *pose,
+            |&below, (pose, mount)| {
+                *pose = seen_from(below, mount.expect("it is a part").at);
+                *pose
+            },
+        );
+        descents.push(begun.elapsed());
+        assert_eq!(placed, 4 * VEHICLES);
+        let placed: Option<Vec<Pose>> =
+            (frame == 0).then(|| shown.read(&world).iter().copied().collect());
+
+        // Or one by one, from each hull outwards: a part comes after what it sits on.
         let begun = Instant::now();
         let mut lookup = poses.lookup_mut(&mut world);
         for hull in mounted.roots() {
@@ -99,6 +119,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         drop(lookup);
         walks.push(begun.elapsed());
+        assert!(placed.is_none_or(|placed| shown.read(&world).iter().eq(&placed)));
 
         // Hulls blow up, whoever does it; their parts go with them.
         let lost: Vec<usize> = (0..LOST)
@@ -134,9 +155,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     println!("index of {} parts made: {first:.1?}", mounted.len());
     println!("brought up to date, a frame: {:.1?}", median(updates));
+    let (walk, descent) = (median(walks), median(descents));
+    println!("all parts placed, one after the other: {walk:.1?}");
     println!(
-        "all parts placed, from the hull outwards: {:.1?}",
-        median(walks)
+        "all parts placed on {} threads: {descent:.1?}, {:.2} of that",
+        rayon::current_num_threads(),
+        descent.as_secs_f64() / walk.as_secs_f64()
     );
     println!(
         "the parts of lost hulls found and destroyed: {:.1?}",

@@ -18,7 +18,7 @@
 //! | [4. The loop of a game](#4-the-loop-of-a-game) | [`Simulation`], [`Rate`], [`Time`], [`App`] |
 //! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`DynamicChunk::sort_key`], [`World::flush`], [`Target`] |
 //! | [6. Observers and signals](#6-observers-and-signals) | [`World::observe`], [`observing_processor`], [`World::show_existing`], [`ObservedBatch`], [`Signal`], [`Signals`], [`Signalled`], [`Heard`], [`BroadcastReader`] |
-//! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`ValueIndex`] |
+//! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`RelationshipIndex::par_descend`], [`RelationshipIndex::record_orphans`], [`ValueIndex`] |
 //! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
 //! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_rule`], [`World::set_chunk_template`] |
 //! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`], [`ProcessorBuilder::pieces`], [`World::state_hashes`], [`World::differences`], [`Schedule::run_watched`], [`Simulation::roll_back_to`], [`World::continuation_hash`], [`Schedule::unsaved`] |

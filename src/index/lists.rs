@@ -1,7 +1,7 @@
 //! `Lists`: which entities have which key, both ways.
 //!
-//! Must hold, once they are [settled](Lists::settle): each entity is in exactly one list, that of its key, which is in the
-//! order of handles; a key has a list, to which its finder leads, exactly if an entity has it.
+//! Must hold, once they are [settled](Lists::settle): each entity is in exactly one list, that of its key, once, and this is
+//! in the order of handles; a key has a list, to which its finder leads, exactly if an entity has it.
 
 use core::fmt;
 
@@ -135,6 +135,8 @@ impl<K: Eq + Clone, F: Finder<K>> Lists<K, F> {
             });
             // What was in order is taken as it is.
             list.entities.sort();
+            // Rows are lent by these lists: whatever was set how often, an entity is in one of them once.
+            list.entities.dedup();
             if list.entities.is_empty()
                 && let Some(key) = list.key.take()
             {

@@ -117,6 +117,11 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         Err(refused::<D, F>(entity))
     }
 
+    /// Lends rows one by one, to whoever sees to it that each is lent once.
+    pub(crate) fn lender(&self) -> RowLender<'_, '_, D, F> {
+        RowLender::new(self.matches, self.scope())
+    }
+
     /// Lends the data of those of `entities` that the query sees, in the order in which they lie. O(n log n) for
     /// n entities.
     ///
@@ -214,25 +219,69 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             version,
             filter: None,
         };
-        // Rows of one chunk mostly follow each other.
-        let mut last = None;
-        let mut here = None;
-        // Where the chunk's data lie, once a row of it is lent: asking says that it is written to.
-        let mut fetch = None;
-        for (archetype, Row { chunk, row }) in rows {
-            if last != Some((archetype, chunk)) {
-                last = Some((archetype, chunk));
-                here = seen(&self.matches, scope, archetype, chunk);
-                fetch = None;
-            }
-            if let Some((known, view)) = here
-                && masked(known.masks(), view.chunk, row)
-            {
-                let fetch = *fetch.get_or_insert_with(|| D::fetch(known.data, view));
-                // SAFETY: a row of the chunk; the caller names each once.
-                each(unsafe { D::item(fetch, row as usize) });
+        let mut lender = RowLender::new(&self.matches, scope);
+        for (archetype, row) in rows {
+            // SAFETY: the caller names each row once.
+            if let Some(item) = unsafe { lender.lend(archetype, row) } {
+                each(item);
             }
         }
+    }
+}
+
+/// Lends rows one by one, of which those of one chunk mostly follow each other: what is asked of a chunk is asked once a
+/// stretch.
+pub(crate) struct RowLender<'a, 'f, D: QueryData, F: QueryFilter> {
+    matches: &'a [Match<D, F>],
+    scope: Scope<'a, 'f>,
+    /// The chunk of the row before, and its archetype.
+    last: Option<(u32, u32)>,
+    here: Option<(&'a Match<D, F>, ChunkView<'a>)>,
+    /// Where the chunk's data lie, once a row of it is lent: asking says that it is written to.
+    fetch: Option<D::Fetch<'a>>,
+}
+
+impl<'a, 'f, D: QueryData, F: QueryFilter> RowLender<'a, 'f, D, F> {
+    #[inline]
+    fn new(matches: &'a [Match<D, F>], scope: Scope<'a, 'f>) -> Self {
+        Self {
+            matches,
+            scope,
+            last: None,
+            here: None,
+            fetch: None,
+        }
+    }
+
+    /// Lends an entity's row, if the query sees it.
+    ///
+    /// # Safety
+    /// As for [`lend`](Self::lend), for the row that the entity has.
+    #[inline]
+    pub(crate) unsafe fn lend_of(&mut self, entity: Entity) -> Option<D::Item<'a>> {
+        let (archetype, row) = self.scope.world.locate(entity)?;
+        // SAFETY: the caller's; the row was found in this world.
+        unsafe { self.lend(archetype, row) }
+    }
+
+    /// Lends a row, if the query sees it.
+    ///
+    /// # Safety
+    /// A row of the world; nobody has what is lent of it in a way that conflicts.
+    #[inline]
+    unsafe fn lend(&mut self, archetype: u32, Row { chunk, row }: Row) -> Option<D::Item<'a>> {
+        if self.last != Some((archetype, chunk)) {
+            self.last = Some((archetype, chunk));
+            self.here = seen(self.matches, self.scope, archetype, chunk);
+            self.fetch = None;
+        }
+        let (known, view) = self.here?;
+        if !masked(known.masks(), view.chunk, row) {
+            return None;
+        }
+        let fetch = *self.fetch.get_or_insert_with(|| D::fetch(known.data, view));
+        // SAFETY: a row of the chunk; for the rest the caller's.
+        Some(unsafe { D::item(fetch, row as usize) })
     }
 }
 

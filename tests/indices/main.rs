@@ -6,6 +6,7 @@
     reason = "closures name their parameters as users do"
 )]
 
+mod descend;
 mod history;
 mod naive;
 mod trees;

@@ -55,6 +55,62 @@ fn orphans_go_with_those_below_them_and_others_stay() {
 }
 
 #[test]
+fn a_recorder_destroys_a_tree() {
+    let mut world = World::new();
+    let all = chain(&mut world, 1_000);
+    let mut index = Index::new(&world).unwrap();
+    index.update(&world);
+    // One of them is dead already, and its slot another's.
+    world.destroy(all[700]).unwrap();
+    let other = world.create(()).unwrap();
+    assert_eq!(other.index(), all[700].index());
+    let mut commands = world.commands();
+    assert_eq!(index.record_tree(&mut commands, all[600]), 399);
+    assert_eq!(commands.len(), 399);
+    drop(commands);
+    let report = world.flush();
+    assert!(report.is_clean() && report.destroyed == 399);
+    assert!(world.exists(all[599]) && world.exists(other) && !world.exists(all[999]));
+    let mut commands = world.commands();
+    assert_eq!(index.record_tree(&mut commands, all[600]), 0);
+    drop(commands);
+    // Who names nobody is below nobody.
+    world.create((ChildOf(Entity::PLACEHOLDER),)).unwrap();
+    index.update(&world);
+    let mut commands = world.commands();
+    assert_eq!(index.record_tree(&mut commands, Entity::PLACEHOLDER), 0);
+}
+
+#[test]
+fn a_recorder_destroys_orphans_once_each_also_by_an_index_that_is_behind() {
+    let mut world = World::new();
+    let all = chain(&mut world, 10);
+    let around = chain(&mut world, 3);
+    world.add(around[0], (ChildOf(around[2]),)).unwrap();
+    let mut index = Index::new(&world).unwrap();
+    index.update(&world);
+    let record = |index: &Index, world: &mut World| {
+        let mut commands = world.commands();
+        let count = index.record_orphans(&mut commands);
+        drop(commands);
+        let report = world.flush();
+        assert!(report.is_clean(), "{report}");
+        assert_eq!(report.destroyed, count);
+        count
+    };
+    assert_eq!(record(&index, &mut world), 0);
+    // Two of one chain, and one of a circle: the index has not seen it.
+    for entity in [all[3], all[6], around[1]] {
+        world.destroy(entity).unwrap();
+    }
+    assert_eq!(record(&index, &mut world), 2 + 3 + 2);
+    assert!(world.exists(all[2]) && world.count() == 3);
+    index.update(&world);
+    assert_eq!(record(&index, &mut world), 0);
+    assert_eq!(index.len(), 2);
+}
+
+#[test]
 fn who_is_below_an_entity_is_shown_as_counts() {
     let mut world = World::new();
     let all = chain(&mut world, 1_000);

@@ -95,12 +95,12 @@ pub trait Relationship: Fragment {
 /// ```
 pub struct RelationshipIndex<R: Relationship> {
     query: Query<(Entity, &'static R)>,
-    index: Index,
+    pub(super) index: Index,
 }
 
 /// What is known, whatever the fragment.
-struct Index {
-    sources: Sources,
+pub(super) struct Index {
+    pub(super) sources: Sources,
     /// Which of them live.
     universe: Arc<Universe>,
     tracked: Tracked<()>,
@@ -248,7 +248,8 @@ impl<R: Relationship> RelationshipIndex<R> {
 
     /// Targets that name nobody themselves, in the order of handles: where trees begin. The dead are among them, whom
     /// [orphans](Self::orphans) name; entities in a circle, and what names these, are below none of them. O(slots of
-    /// targets), by blocks of 1,024.
+    /// targets), by blocks of 1,024. On all threads, with what came of the
+    /// parent: [`par_descend`](Self::par_descend).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -301,8 +302,8 @@ impl<R: Relationship> RelationshipIndex<R> {
     }
 
     /// Destroys an entity and all its [descendants](Self::descendants), as they are now; how many. What has died before,
-    /// or lives in another world, stays as it is, and its descendants in this world go. (A processor records it: a
-    /// [`destroy`](crate::command::Commands::destroy) for each of the descendants.)
+    /// or lives in another world, stays as it is, and its descendants in this world go. A processor records
+    /// it: [`record_tree`](Self::record_tree).
     ///
     /// # Panics
     /// As [`World::destroy_slice`].
@@ -314,7 +315,8 @@ impl<R: Relationship> RelationshipIndex<R> {
     }
 
     /// Destroys all [orphans](Self::orphans), as they are now, with their descendants; how many. Once a frame, or
-    /// whenever it matters: so with a parent die its children, whoever destroyed it and however.
+    /// whenever it matters: so with a parent die its children, whoever destroyed it and however. An ordinary processor
+    /// records it: [`record_orphans`](Self::record_orphans).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -7,14 +7,18 @@
 //!
 //! What becomes of those that name an entity which dies is for the program to say: see
 //! [`destroy_tree`](RelationshipIndex::destroy_tree), [`destroy_orphans`](RelationshipIndex::destroy_orphans) and
-//! [`orphans`](RelationshipIndex::orphans).
+//! [`orphans`](RelationshipIndex::orphans); [`record_tree`](RelationshipIndex::record_tree) and
+//! [`record_orphans`](RelationshipIndex::record_orphans) say it in a processor. Down from roots to leaves, on all threads:
+//! [`par_descend`](RelationshipIndex::par_descend).
 //!
 //! Source: bevy's relationships and flecs' pairs, for what is wanted; Unity DOTS' parent system, which derives the
 //! children from the parents that have changed.
 
 mod by_target;
+mod descend;
 mod descendants;
 mod index;
+mod record;
 mod sources;
 
 pub use descendants::Descendants;

@@ -15,7 +15,7 @@ use crate::fragment::{
     Bundle, Fragment, FragmentInfo, FragmentRegistry, FragmentRole, Shared, SharedFragment,
 };
 use crate::sync::pool::Lent;
-use crate::world::{Prototype, World, WorldError};
+use crate::world::{Group, Prototype, World, WorldError};
 
 /// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
 /// next [flush](World::flush) applies them.
@@ -302,6 +302,44 @@ impl<'q> Commands<'q> {
         let ids = &mut self.ids;
         let spans = self.lane.create_copies_with(prototype, count, ids, make)?;
         Ok(RecordedBatch::new(spans, self))
+    }
+
+    /// Creates a copy of a group, at once: who it is, in the order of the members. Handles of members are those of the copy's
+    /// then, as [`World::create_groups`] leads them over. O(values), lock-free.
+    ///
+    /// All or none: if ids or memory run out, or if a `clone`, or what leads a value over, panics, those that were made are
+    /// gone again.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Group;
+    ///
+    /// #[derive(Clone, Copy)]
+    /// #[repr(transparent)]
+    /// struct On(Entity);
+    /// megachunk::plain!(On { 0 });
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_plain::<On>()?;
+    /// let hull = world.create(())?;
+    /// let tower = world.create((On(hull),))?;
+    /// let tank = Group::of(&world, &[hull, tower])?;
+    /// let mut commands = world.commands();
+    /// let new = commands.create_group(&tank)?;
+    /// assert_eq!(commands.get::<On>(new[1])?.0, new[0]);
+    /// drop(commands);
+    /// assert_eq!(world.flush().created, 2);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`World::create_copies`].
+    ///
+    /// # Panics
+    /// As for [`create_copy`](Self::create_copy), and if what leads a value over does.
+    #[doc(alias = "instantiate")]
+    pub fn create_group(&mut self, group: &Group) -> Result<Vec<Entity>, WorldError> {
+        self.lane.create_group(group, &mut self.ids)
     }
 
     /// Reserves an id, for [`build`](Self::build). Lock-free.

@@ -4,8 +4,12 @@ use core::alloc::Layout;
 use core::any::{TypeId, type_name};
 use core::fmt;
 use std::borrow::Cow;
+#[cfg(not(loom))]
+use std::sync::Arc;
 use std::sync::OnceLock;
 
+#[cfg(not(loom))]
+use crate::entity::EntityMap;
 use crate::fragment::{
     Fragment, FragmentKind, IsValue, MapEntities, Plain, PlainField, PlainVariant, SharedFragment,
 };
@@ -64,6 +68,41 @@ pub(crate) struct SharedOps {
     pub(crate) hash: unsafe fn(*const u8) -> u64,
 }
 
+/// How a value of a type comes to name other entities: a user's function, its type forgotten.
+#[cfg(not(loom))]
+#[derive(Clone)]
+pub(crate) struct MapValue(Arc<MapAt>);
+
+/// Changes the value at an address.
+#[cfg(not(loom))]
+type MapAt = dyn Fn(*mut u8, &EntityMap) + Send + Sync;
+
+#[cfg(not(loom))]
+impl MapValue {
+    fn of<T: Fragment>(map: impl Fn(&mut T, &EntityMap) + Send + Sync + 'static) -> Self {
+        let map = move |value: *mut u8, entities: &EntityMap| {
+            // SAFETY: a value of this type, which nobody else has: see `apply`.
+            map(unsafe { &mut *address::<T>(value) }, entities);
+        };
+        Self(Arc::new(map))
+    }
+
+    /// Changes the entities that a value names to those that they have become.
+    ///
+    /// # Safety
+    /// `value` is one of the fragment that this is of, and nobody else has it.
+    pub(crate) unsafe fn apply(&self, value: *mut u8, entities: &EntityMap) {
+        (self.0)(value, entities);
+    }
+}
+
+#[cfg(not(loom))]
+impl fmt::Debug for MapValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MapValue")
+    }
+}
+
 /// What can be asked for later than at the registration.
 #[derive(Debug, Default)]
 struct Extras {
@@ -71,6 +110,9 @@ struct Extras {
     debug: OnceLock<DebugValue>,
     #[cfg(not(loom))]
     fill: OnceLock<crate::fragment::FillValues>,
+    /// What leads over the entities that a value names which is not plain.
+    #[cfg(not(loom))]
+    map: OnceLock<MapValue>,
     /// Plain, and what is asked of the type.
     plain: OnceLock<PlainOps>,
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
@@ -414,6 +456,13 @@ impl FragmentInfo {
         self.extras.fill.get().copied()
     }
 
+    /// What leads over the entities that a value names, if a function was
+    /// [registered](crate::fragment::FragmentRegistry::register_map_entities) for the type.
+    #[cfg(not(loom))]
+    pub(crate) fn map_value(&self) -> Option<&MapValue> {
+        self.extras.map.get()
+    }
+
     /// Whether its values are plain data, which may be hashed and saved byte by byte.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -573,6 +622,15 @@ impl FragmentInfo {
     /// Values, which are `T`s, are written by its `Debug` from now on, if nobody has said otherwise.
     pub(crate) fn set_debug<T: fmt::Debug>(&self) {
         let _ = self.extras.debug.set(debug_value::<T>);
+    }
+
+    /// Values, which are `T`s, come to name others by `map`, if nobody has said otherwise.
+    #[cfg(not(loom))]
+    pub(crate) fn set_map<T: Fragment>(
+        &self,
+        map: impl Fn(&mut T, &EntityMap) + Send + Sync + 'static,
+    ) {
+        let _ = self.extras.map.set(MapValue::of(map));
     }
 
     pub(crate) fn set_plain<T: Plain>(&self) {

@@ -50,6 +50,8 @@ pub use bundle::{Bundle, Joined, RowMoves, WithConstShared, WithPerChunk, WithSh
 #[cfg(not(loom))]
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
+#[cfg(not(loom))]
+pub(crate) use info::MapValue;
 pub use info::{CloneValue, DebugValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{
     ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,

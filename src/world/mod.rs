@@ -59,7 +59,7 @@ pub use destroy::SliceReport;
 pub use error::WorldError;
 pub use lack::Lack;
 pub use pending::Pending;
-pub use prototype::Prototype;
+pub use prototype::{Group, Prototype};
 pub use resources::Resources;
 pub(crate) use resources::with_lifted;
 pub use snapshot::{

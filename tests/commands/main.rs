@@ -13,6 +13,7 @@ mod copies;
 mod dice;
 mod dynamic;
 mod few;
+mod groups;
 mod joined;
 mod kept;
 mod lanes;

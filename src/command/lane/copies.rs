@@ -17,7 +17,7 @@ use crate::fragment::{Bundle, FragmentId, NO_COLUMN_LEFT, none_twice};
 use crate::hashers::TypeHasher;
 use crate::panics::{note, refused, resume};
 use crate::world::prototype::{Filling, PAST, Target};
-use crate::world::{COLUMNS, Prototype, WorldError};
+use crate::world::{COLUMNS, Group, Prototype, WorldError};
 
 type Columns = [*mut u8; COLUMNS];
 
@@ -97,7 +97,60 @@ impl Lane {
         self.copy_all(way, prototype, count, ids, |_, _, _, _| ())
     }
 
-    /// The same with bundles of `make`, which is called for one after the other.
+    /// Creates a copy of a group: who it is, in the order of the members. All or none, as for
+    /// [`create_batch`](Self::create_batch).
+    pub(in crate::command) fn create_group(
+        &mut self,
+        group: &Group,
+        ids: &mut Ids<'_>,
+    ) -> Result<Vec<Entity>, WorldError> {
+        let prototypes = group.prototypes();
+        let mut ways = Vec::with_capacity(prototypes.len());
+        for prototype in prototypes {
+            ways.push(self.copy_way::<()>(prototype, None)?);
+        }
+        let mut batch = Unfinished::new(self);
+        for (&way, prototype) in ways.iter().zip(prototypes) {
+            // Broken off, it has used as many ids as it has made members, whoever shares the lane.
+            let made = (batch.lane).copy_rows(way, prototype, (1, false), ids, |_, _, _, _| ())?;
+            batch.made.push(made);
+        }
+        let created: Vec<Entity> = (batch.made.iter())
+            .map(|&(private, row, _)| {
+                batch.lane.privates[private as usize].chunk.entities()[row as usize]
+            })
+            .collect();
+        let mut entities = group.meant();
+        for (&old, &new) in group.entities().iter().zip(&created) {
+            entities.insert(old, new);
+        }
+        for lead in group.leads() {
+            let (private, row, _) = batch.made[lead.member];
+            let value = batch.lane.value_at(private, row, lead.fragment);
+            // SAFETY: a value of a row that was made just now, in a chunk that only this lane has. If this panics, it goes
+            // with all others.
+            unsafe { lead.apply(value, &entities) };
+        }
+        batch.finish();
+        for (&way, prototype) in ways.iter().zip(prototypes) {
+            self.take_copied_templates(way, prototype);
+        }
+        Ok(created)
+    }
+
+    /// Where a value of a row lies, which has a size.
+    fn value_at(&self, private: u32, row: u32, id: FragmentId) -> *mut u8 {
+        let private = &self.privates[private as usize];
+        let columns = &self.streams[private.stream() as usize].draft.columns;
+        let column = match columns.binary_search_by_key(&id, |column| column.id) {
+            Ok(column) => &columns[column],
+            Err(_) => unreachable!("a value in a column has a column"),
+        };
+        let array = private.chunk.array(column.offset);
+        array.wrapping_add(row as usize * column.size as usize)
+    }
+
+    /// Creates copies with bundles of `make`, which is called for one after the other.
     pub(in crate::command) fn create_copies_with<B: Bundle>(
         &mut self,
         prototype: &Prototype,

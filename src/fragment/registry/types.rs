@@ -2,10 +2,14 @@
 
 use core::fmt::Debug;
 
+#[cfg(not(loom))]
+use crate::entity::EntityMap;
 use crate::fragment::info::FragmentDraft;
 use crate::fragment::{
     Fragment, FragmentError, FragmentInfo, FragmentRegistry, Plain, SharedFragment,
 };
+#[cfg(not(loom))]
+use crate::panics::refused;
 
 impl FragmentRegistry {
     /// The chunk fragment of a type.
@@ -39,6 +43,53 @@ impl FragmentRegistry {
     pub fn register_clone<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register::<T>()?;
         info.set_clone::<T>();
+        Ok(info)
+    }
+
+    /// The fragment of a type whose values name entities and are not plain, a list of handles for one: `map` changes the
+    /// handles in a value to those that the entities [have become](EntityMap::get), wherever values are copied together with
+    /// those that they name, in [groups](crate::world::Group). Any thread, at any time; the first function that is given
+    /// stays. Values that are [plain](crate::fragment::Plain) are led over by what their type
+    /// [says](crate::fragment::Plain::MAP_ENTITIES), if it says something, and else by this.
+    ///
+    /// A handle for which the map has no entry is another's, and stays. `map` may be called on any thread; if it panics,
+    /// there is no copy.
+    ///
+    /// ```
+    /// use megachunk::entity::{Entity, EntityMap};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Group;
+    ///
+    /// #[derive(Clone)]
+    /// struct Crew(Vec<Entity>);
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_clone::<Crew>()?;
+    /// world.registry().register_map_entities(|crew: &mut Crew, entities: &EntityMap| {
+    ///     for who in &mut crew.0 {
+    ///         *who = entities.get(*who).unwrap_or(*who);
+    ///     }
+    /// })?;
+    /// let (cook, pilot) = (world.create(())?, world.create(())?);
+    /// let ship = world.create((Crew(vec![pilot, cook]),))?;
+    /// let group = Group::of(&world, &[ship, cook])?;
+    /// let copy = world.create_groups(&group, 1)?;
+    /// assert_eq!(world.get::<Crew>(copy[0])?.0, [pilot, copy[1]]);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    #[cfg(not(loom))]
+    pub fn register_map_entities<T: Fragment>(
+        &self,
+        map: impl Fn(&mut T, &EntityMap) + Send + Sync + 'static,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = match self.register::<T>() {
+            Ok(info) => info,
+            Err(error) => return Err(refused(map, error)),
+        };
+        info.set_map(map);
         Ok(info)
     }
 

@@ -3,6 +3,8 @@
 use core::any::Any;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::Prototype;
 use super::claim::{Claim, Claims, by_order};
 use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
@@ -167,6 +169,28 @@ impl World {
         &mut self,
         orders: &[Order<'_>],
     ) -> Result<(Vec<Batch>, Panicked), WorldError> {
+        let (archetypes, claims, panicked) = self.fill_orders(orders, |_| ())?;
+        let world = self.identity();
+        let batches = archetypes.iter().zip(by_order(&claims, archetypes.len()));
+        let batches = batches.map(|(&archetype, claims)| {
+            let rows = claims.iter().map(|claim| claim.rows);
+            Batch::of_rows(world, archetype, rows)
+        });
+        let batches = batches.collect();
+        Ok((
+            batches,
+            first(panicked, self.tell_orders(&archetypes, &claims)),
+        ))
+    }
+
+    /// Creates the copies of several orders, without telling anybody: all or none. `then` sees them when all are filled, and
+    /// before they are there; if it panics, there are none. The archetype of each order, where its copies are, and what the
+    /// `drop`s have panicked with of what was there before.
+    pub(super) fn fill_orders(
+        &mut self,
+        orders: &[Order<'_>],
+        then: impl FnOnce(&Claims<'_>),
+    ) -> Result<(SmallVec<[u32; 4]>, Vec<Claim>, Panicked), WorldError> {
         let total = orders.iter().map(|order| order.count);
         let total = total.fold(0, usize::saturating_add);
         if total > EntityIndex::CAPACITY {
@@ -186,15 +210,9 @@ impl World {
         for (number, (order, written)) in orders.iter().zip(&written).enumerate() {
             plans.push(claims.of_order(number, order, written)?);
         }
-        let (claims, panicked) = fill_all(claims, &plans);
-        let world = self.identity();
-        let batches = plans.iter().zip(by_order(&claims, plans.len()));
-        let batches = batches.map(|(plan, claims)| {
-            let rows = claims.iter().map(|claim| claim.rows);
-            Batch::of_rows(world, plan.archetype, rows)
-        });
-        let batches = batches.collect();
-        Ok((batches, first(panicked, self.tell_orders(&plans, &claims))))
+        let (claims, panicked) = fill_all(claims, &plans, then);
+        let archetypes = plans.iter().map(|plan| plan.archetype).collect();
+        Ok((archetypes, claims, panicked))
     }
 
     /// The fragments of each of an order's writers.
@@ -238,16 +256,42 @@ impl World {
     }
 
     /// Tells observers of each order's entities.
-    fn tell_orders(&mut self, plans: &[Plan<'_>], claims: &[Claim]) -> Panicked {
+    fn tell_orders(&mut self, archetypes: &[u32], claims: &[Claim]) -> Panicked {
         let mut panicked = None;
-        for (plan, claims) in plans.iter().zip(by_order(claims, plans.len())) {
-            if self.watches(plan.archetype, CREATED) {
-                let rows = (claims.iter())
-                    .map(|claim| WatchedRows::new(claim.archetype, claim.rows, NOWHERE));
-                panicked = first(panicked, self.tell(CREATED, rows.collect()));
-            }
+        for (&archetype, claims) in archetypes.iter().zip(by_order(claims, archetypes.len())) {
+            panicked = first(panicked, self.tell_claims(archetype, claims.iter()));
         }
         panicked
+    }
+
+    /// Tells observers of the entities of each composition, in the order of the claims that are first of one.
+    pub(super) fn tell_compositions(&mut self, claims: &[Claim]) -> Panicked {
+        let mut by_composition = claims.to_vec();
+        // Orders stay as they are, and the claims of each.
+        by_composition.sort_by_key(|claim| claim.archetype);
+        let mut batches: Vec<&[Claim]> = by_composition
+            .chunk_by(|a, b| a.archetype == b.archetype)
+            .collect();
+        batches.sort_by_key(|claims| claims[0].order);
+        let mut panicked = None;
+        for claims in batches {
+            let told = self.tell_claims(claims[0].archetype, claims.iter());
+            panicked = first(panicked, told);
+        }
+        panicked
+    }
+
+    /// Tells observers of entities of an archetype, as one batch.
+    fn tell_claims<'a>(
+        &mut self,
+        archetype: u32,
+        claims: impl Iterator<Item = &'a Claim>,
+    ) -> Panicked {
+        if !self.watches(archetype, CREATED) {
+            return None;
+        }
+        let rows = claims.map(|claim| WatchedRows::new(archetype, claim.rows, NOWHERE));
+        self.tell(CREATED, rows.collect())
     }
 }
 
@@ -291,7 +335,13 @@ enum Outcome {
 }
 
 /// Fills all claims, or goes on with the first panic of users' code; then they are given back, without values.
-fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> (Vec<Claim>, Panicked) {
+///
+/// `then` sees them when all are filled, and may panic as well.
+fn fill_all(
+    claims: Claims<'_>,
+    plans: &[Plan<'_>],
+    then: impl FnOnce(&Claims<'_>),
+) -> (Vec<Claim>, Panicked) {
     let world = &*claims.world;
     let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].filling.bytes;
     let bytes: usize = claims.all.iter().map(bytes).sum();
@@ -327,11 +377,14 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> (Vec<Claim>, Panicked) {
         true => fork_join::map(claims.all.iter().enumerate().collect(), fill),
         false => claims.all.iter().enumerate().map(fill).collect(),
     };
+    let mut panicked = None;
     // Ordering: as above.
     if stopped.load(Ordering::Relaxed) == 0 {
-        return claims.settle();
+        note(&mut panicked, || then(&claims));
+        if panicked.is_none() {
+            return claims.settle();
+        }
     }
-    let mut panicked = None;
     for (claim, outcome) in claims.all.iter().zip(outcomes) {
         let more = match outcome {
             Outcome::Panicked(panic) => Some(panic),

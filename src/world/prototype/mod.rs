@@ -5,13 +5,14 @@
 //! A call that creates copies goes through three steps, so that it creates all or none: [`claim`] takes rows and ids
 //! for all of them, [`fill`] writes the values, on all threads, and then observers are told. What users' code does
 //! in between (`clone`s, closures) cannot see the world, which is lent to the call. An entity that is reserved gets
-//! its id last ([`build`]).
+//! its id last ([`build`]). Copies of several that know each other ([`group`]) come to name each other in between.
 
 mod build;
 mod claim;
 mod copies;
 mod fill;
 mod give;
+mod group;
 mod living;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::world::WorldError;
 
 pub(crate) use copies::Order;
 pub(crate) use fill::{Filling, PAST, Target, WriteRows};
+pub use group::Group;
 
 /// The values of an entity in every role (fragments, tags, chunk fragments, shared ones), to be copied to as many new
 /// entities as you like: [`World::create_copies`](crate::world::World::create_copies).

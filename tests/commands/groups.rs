@@ -364,7 +364,7 @@ fn what_cannot_be_a_group_is_refused_by_name() {
     assert!(matches!(error, WorldError::Full(_)), "{error}");
     // Of nobody there are as many copies as you like.
     let nobody = Group::of(&world, &[]).unwrap();
-    assert!(nobody.is_empty() && nobody.len() == 0);
+    assert_eq!((nobody.is_empty(), nobody.len()), (true, 0));
     for way in WAYS {
         assert_eq!(way(&mut world, &nobody, 5).unwrap(), []);
     }

@@ -28,6 +28,15 @@ pub(crate) struct Order<'a> {
     pub(crate) writers: &'a [&'a dyn WriteRows],
 }
 
+/// Copies that are there, of whom nobody was told yet.
+pub(super) struct Filled {
+    /// That of each order.
+    archetypes: SmallVec<[u32; 4]>,
+    pub(super) claims: Vec<Claim>,
+    /// What `drop`s have panicked with of what was there before.
+    pub(super) panicked: Panicked,
+}
+
 impl World {
     /// Creates an entity with clones of a prototype's values, and its shared values: [`create_copies`](Self::create_copies)
     /// of one. O(values).
@@ -169,7 +178,11 @@ impl World {
         &mut self,
         orders: &[Order<'_>],
     ) -> Result<(Vec<Batch>, Panicked), WorldError> {
-        let (archetypes, claims, panicked) = self.fill_orders(orders, |_| ())?;
+        let Filled {
+            archetypes,
+            claims,
+            panicked,
+        } = self.fill_orders(orders, |_| ())?;
         let world = self.identity();
         let batches = archetypes.iter().zip(by_order(&claims, archetypes.len()));
         let batches = batches.map(|(&archetype, claims)| {
@@ -184,13 +197,12 @@ impl World {
     }
 
     /// Creates the copies of several orders, without telling anybody: all or none. `then` sees them when all are filled, and
-    /// before they are there; if it panics, there are none. The archetype of each order, where its copies are, and what the
-    /// `drop`s have panicked with of what was there before.
+    /// before they are there; if it panics, there are none.
     pub(super) fn fill_orders(
         &mut self,
         orders: &[Order<'_>],
         then: impl FnOnce(&Claims<'_>),
-    ) -> Result<(SmallVec<[u32; 4]>, Vec<Claim>, Panicked), WorldError> {
+    ) -> Result<Filled, WorldError> {
         let total = orders.iter().map(|order| order.count);
         let total = total.fold(0, usize::saturating_add);
         if total > EntityIndex::CAPACITY {
@@ -212,7 +224,11 @@ impl World {
         }
         let (claims, panicked) = fill_all(claims, &plans, then);
         let archetypes = plans.iter().map(|plan| plan.archetype).collect();
-        Ok((archetypes, claims, panicked))
+        Ok(Filled {
+            archetypes,
+            claims,
+            panicked,
+        })
     }
 
     /// The fragments of each of an order's writers.

@@ -3,7 +3,7 @@
 use super::{Group, Lead};
 use crate::archetype::Chunk;
 use crate::entity::{Entity, EntityMap};
-use crate::panics::resume;
+use crate::panics::{first, resume};
 use crate::sync::fork_join;
 use crate::world::prototype::claim::{Claim, Claims, by_order};
 use crate::world::prototype::copies::Order;
@@ -64,12 +64,12 @@ impl World {
         });
         let orders: Vec<Order<'_>> = orders.collect();
         let mut created = Vec::new();
-        let (_, claims, panicked) = self.fill_orders(&orders, |claims| {
+        let filled = self.fill_orders(&orders, |claims| {
             created = claims.copies(group.len(), count);
             claims.lead(group, &created);
         })?;
-        let told = self.tell_compositions(&claims);
-        resume(crate::panics::first(panicked, told));
+        let told = self.tell_compositions(&filled.claims);
+        resume(first(filled.panicked, told));
         Ok(created)
     }
 }

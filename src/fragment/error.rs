@@ -45,6 +45,16 @@ pub enum FragmentError {
         /// The type whose values are.
         by: &'static str,
     },
+    /// It was said before that a fragment's values are saved in another way: as what they are in memory, or [as closures
+    /// write them](crate::fragment::FragmentRegistry::register_written_as).
+    #[error("{name} is registered already, {}: that stays", saved_as(*is_plain))]
+    #[non_exhaustive]
+    SavedOtherwise {
+        /// Its name.
+        name: Box<str>,
+        /// Whether it is registered as plain data.
+        is_plain: bool,
+    },
     /// A set of fragments has one of them twice.
     #[error("fragment {name} is named twice")]
     #[non_exhaustive]
@@ -183,6 +193,14 @@ pub enum FragmentError {
         /// What was asked for.
         wanted: FragmentKind,
     },
+}
+
+/// How values of a fragment are saved.
+fn saved_as(is_plain: bool) -> &'static str {
+    match is_plain {
+        true => "as plain data",
+        false => "with what writes and reads its values",
+    }
 }
 
 /// What to do about a fragment of no type that was asked for as one.

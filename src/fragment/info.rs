@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 #[cfg(not(loom))]
 use crate::entity::EntityMap;
 use crate::fragment::{
-    Fragment, FragmentKind, IsValue, MapEntities, Plain, PlainField, PlainVariant, SharedFragment,
+    Fragment, FragmentError, FragmentKind, IsValue, MapEntities, Plain, PlainField, PlainVariant,
+    SharedFragment,
 };
 use crate::sync::atomic::{AtomicU32, Ordering};
 
@@ -113,8 +114,8 @@ struct Extras {
     /// What leads over the entities that a value names which is not plain.
     #[cfg(not(loom))]
     map: OnceLock<MapValue>,
-    /// Plain, and what is asked of the type.
-    plain: OnceLock<PlainOps>,
+    /// What is known of how values are saved and hashed; the first that is said.
+    saved: OnceLock<SavedAs>,
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
     /// 0: none. Changes once.
     enableable: AtomicU32,
@@ -202,6 +203,16 @@ impl PlainOps {
             variants: T::VARIANTS,
         }
     }
+}
+
+/// How values become bytes, and come back.
+#[derive(Debug)]
+enum SavedAs {
+    /// They are nothing but their bytes; and what is asked of the type.
+    Plain(PlainOps),
+    /// As closures say.
+    #[cfg(not(loom))]
+    Written(crate::fragment::WrittenForm),
 }
 
 /// What values that are plain data are, of a fragment that no type stands for.
@@ -304,7 +315,7 @@ impl FragmentDraft {
             let _ = extras.debug.set(debug);
         }
         if let Some(plain) = self.plain {
-            let _ = extras.plain.set(plain.ops);
+            let _ = extras.saved.set(SavedAs::Plain(plain.ops));
         }
         FragmentInfo {
             id: FragmentId(number),
@@ -341,7 +352,7 @@ unsafe fn debug_value<T: fmt::Debug>(value: *const u8, f: &mut fmt::Formatter<'_
 
 /// Where a value is. Those without a size have no place in a chunk: any aligned address will do.
 #[inline(always)]
-fn address<T>(value: *mut u8) -> *mut T {
+pub(super) fn address<T>(value: *mut u8) -> *mut T {
     if size_of::<T>() == 0 {
         core::ptr::without_provenance_mut(align_of::<T>())
     } else {
@@ -466,7 +477,46 @@ impl FragmentInfo {
     /// Whether its values are plain data, which may be hashed and saved byte by byte.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.extras.plain.get().is_some()
+        self.plain().is_some()
+    }
+
+    /// Whether it was [said](crate::fragment::FragmentRegistry::register_written_as) how its values, which are more than
+    /// their bytes, are written and read. O(1).
+    ///
+    /// ```
+    /// use megachunk::fragment::FragmentRegistry;
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let words = registry.register_written_as(
+    ///     "words",
+    ///     |words: &String, bytes| bytes.extend(words.as_bytes()),
+    ///     |bytes, _| String::from_utf8(bytes.to_vec()),
+    /// )?;
+    /// assert!(words.is_written() && !words.is_plain());
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    #[cfg(not(loom))]
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.written().is_some()
+    }
+
+    /// How its values are written and read, if that was said.
+    #[cfg(not(loom))]
+    pub(crate) fn written(&self) -> Option<&crate::fragment::WrittenForm> {
+        match self.extras.saved.get()? {
+            SavedAs::Plain(_) => None,
+            SavedAs::Written(form) => Some(form),
+        }
+    }
+
+    /// What is asked of its values, if they are plain.
+    fn plain(&self) -> Option<&PlainOps> {
+        match self.extras.saved.get()? {
+            SavedAs::Plain(plain) => Some(plain),
+            #[cfg(not(loom))]
+            SavedAs::Written(_) => None,
+        }
     }
 
     /// The type that its values are of, whatever their role; `None` if it was defined at run time without
@@ -497,19 +547,19 @@ impl FragmentInfo {
     /// What says which bytes are a value, if not all are. The fragment is plain.
     #[cfg(not(loom))]
     pub(crate) fn which_are_values(&self) -> Option<IsValue> {
-        self.extras.plain.get()?.is_value
+        self.plain()?.is_value
     }
 
     /// What the type of its values is called, if it is plain and they are of one.
     #[cfg(not(loom))]
     pub(crate) fn plain_type_name(&self) -> Option<&'static str> {
-        self.extras.plain.get()?.type_name.map(|name| name())
+        self.plain()?.type_name.map(|name| name())
     }
 
     /// What changes the entities that a value names, if it can name some. The fragment is plain.
     #[cfg(not(loom))]
     pub(crate) fn map_entities(&self) -> Option<MapEntities> {
-        self.extras.plain.get()?.map_entities
+        self.plain()?.map_entities
     }
 
     /// The [shape](Plain::SHAPE) of the type of its values, to be compared with that of a type; 0 if that is not known, as of
@@ -528,7 +578,7 @@ impl FragmentInfo {
     #[cfg(not(loom))]
     #[must_use]
     pub fn shape(&self) -> u64 {
-        self.extras.plain.get().map_or(0, |plain| plain.shape)
+        self.plain().map_or(0, |plain| plain.shape)
     }
 
     /// The fields of a value, in the order in which they lie, if it is plain and its type a struct that
@@ -536,7 +586,7 @@ impl FragmentInfo {
     /// [bytes](crate::fragment::Values::bytes): [`PlainField`] has an example. O(1).
     #[must_use]
     pub fn fields(&self) -> &'static [PlainField] {
-        self.extras.plain.get().map_or(&[], |plain| plain.fields)
+        self.plain().map_or(&[], |plain| plain.fields)
     }
 
     /// The variants, if it is plain and its type an enum that [`plain!`](crate::plain) has made so; else none. O(1).
@@ -561,7 +611,7 @@ impl FragmentInfo {
     /// ```
     #[must_use]
     pub fn variants(&self) -> &'static [PlainVariant] {
-        self.extras.plain.get().map_or(&[], |plain| plain.variants)
+        self.plain().map_or(&[], |plain| plain.variants)
     }
 
     /// Whether it can be switched off and on for each entity.
@@ -633,8 +683,30 @@ impl FragmentInfo {
         let _ = self.extras.map.set(MapValue::of(map));
     }
 
-    pub(crate) fn set_plain<T: Plain>(&self) {
-        let _ = self.extras.plain.set(PlainOps::of::<T>());
+    /// Its values, which are `T`s, are plain data from now on, unless something else was said of how they are saved.
+    pub(crate) fn set_plain<T: Plain>(&self) -> Result<(), FragmentError> {
+        let _ = self.extras.saved.set(SavedAs::Plain(PlainOps::of::<T>()));
+        self.expect_saved(self.is_plain())
+    }
+
+    /// Its values are written and read in this form from now on, unless something else was said of how they are saved.
+    #[cfg(not(loom))]
+    pub(crate) fn set_written(
+        &self,
+        form: crate::fragment::WrittenForm,
+    ) -> Result<(), FragmentError> {
+        let _ = self.extras.saved.set(SavedAs::Written(form));
+        self.expect_saved(self.is_written())
+    }
+
+    fn expect_saved(&self, so: bool) -> Result<(), FragmentError> {
+        match so {
+            true => Ok(()),
+            false => Err(FragmentError::SavedOtherwise {
+                name: (&*self.name).into(),
+                is_plain: self.is_plain(),
+            }),
+        }
     }
 
     pub(crate) fn set_enableable(&self, number: u32) {

@@ -42,6 +42,8 @@ mod taking;
 mod value;
 #[cfg(not(loom))]
 mod values;
+#[cfg(not(loom))]
+mod written;
 
 #[doc(hidden)]
 pub use ::core as __core;
@@ -100,3 +102,5 @@ pub(crate) use printed::{OneLine, Printed, named_in_role};
 pub(crate) use state::{StateForm, StateValue};
 #[cfg(not(loom))]
 pub(crate) use values::{is_type, takes};
+#[cfg(not(loom))]
+pub(crate) use written::WrittenForm;

@@ -324,7 +324,7 @@ impl FragmentRegistry {
     /// The fragment of a type that was given a name: the one that is registered so, or a new one. The type must not be
     /// registered with another name, nor the name be another fragment's.
     #[cold]
-    fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
+    pub(super) fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
         let (role, name) = (draft.role(), draft.name.clone());
         refuse_empty(&name)?;
         let key = Key::Role(role.expect("a type stands for the draft"));

@@ -15,7 +15,8 @@ use sealed::Sealed;
 /// A value of a type that is not named.
 pub(crate) type StateValue = Box<dyn Any + Send + Sync>;
 
-type Reason = Box<dyn Error + Send + Sync>;
+/// Why a value was not written, or not read.
+pub(super) type Reason = Box<dyn Error + Send + Sync>;
 
 mod sealed {
     pub trait Sealed {}
@@ -128,7 +129,7 @@ impl StateForm {
 }
 
 /// What an error says, and what its causes say, but for those that are quoted already.
-fn with_causes(error: &(dyn Error + 'static)) -> String {
+pub(super) fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -4,6 +4,7 @@ use core::alloc::Layout;
 use core::any::type_name;
 use core::ptr::NonNull;
 
+use crate::entity::EntityMap;
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
     Plain, SharedFragment, Values, ValuesMut, takes,
@@ -193,6 +194,31 @@ impl Value {
             }),
             _ => Ok(new),
         }
+    }
+
+    /// The value of a fragment that is [written](FragmentRegistry::register_written_as) that some bytes are, or why they are
+    /// none.
+    pub(crate) fn read(
+        info: &FragmentInfo,
+        bytes: &[u8],
+        entities: &EntityMap,
+    ) -> Result<Self, String> {
+        let Some(form) = info.written() else {
+            unreachable!("it was said how its values are read")
+        };
+        let mut value = Self {
+            id: info.id(),
+            registry: info.registry(),
+            layout: info.layout(),
+            // There is none yet.
+            drop: None,
+            clone: info.value_clone(),
+            memory: allocate(info.layout()),
+        };
+        // SAFETY: room for a value of the fragment.
+        unsafe { form.read(bytes, entities, value.memory.as_ptr()) }?;
+        value.drop = info.drop_values();
+        Ok(value)
     }
 
     /// Moves a value of a fragment out of `from`: for values of fragments that were

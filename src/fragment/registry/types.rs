@@ -173,7 +173,7 @@ impl FragmentRegistry {
     /// [`FragmentError::TooMany`].
     pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_clone::<T>()?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -206,7 +206,7 @@ impl FragmentRegistry {
     pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
         let info = self.add_named(FragmentDraft::fragment::<T>().named(name))?;
         info.set_clone::<T>();
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -216,7 +216,7 @@ impl FragmentRegistry {
     /// [`FragmentError::TooMany`].
     pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_chunk::<T>()?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -230,7 +230,7 @@ impl FragmentRegistry {
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.add_named(FragmentDraft::chunk::<T>().named(name))?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -242,7 +242,7 @@ impl FragmentRegistry {
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_shared::<T>()?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -256,7 +256,7 @@ impl FragmentRegistry {
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.add_named(FragmentDraft::shared::<T>().named(name))?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -268,7 +268,7 @@ impl FragmentRegistry {
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_const_shared::<T>()?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 
@@ -282,7 +282,7 @@ impl FragmentRegistry {
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.add_named(FragmentDraft::const_shared::<T>().named(name))?;
-        info.set_plain::<T>();
+        info.set_plain::<T>()?;
         Ok(info)
     }
 

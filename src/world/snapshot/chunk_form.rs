@@ -6,7 +6,7 @@
 use crate::fragment::FragmentKind;
 use crate::world::snapshot::format::bit_bytes;
 use crate::world::snapshot::fragments::SavedFragment;
-use crate::world::snapshot::read::is_shared;
+use crate::world::snapshot::read::{SavedChunk, is_shared};
 
 /// What the bytes of a chunk are, whatever its length. Sums that no file is long enough for stay at the greatest number.
 pub(super) struct ChunkForm {
@@ -18,6 +18,8 @@ pub(super) struct ChunkForm {
     once: u64,
     /// The numbers of the shared fragments, ascending.
     pub(super) shared: Vec<u32>,
+    /// Those of the fragments with a column of values that are written, ascending: each chunk says how long it is.
+    pub(super) written: Vec<u32>,
 }
 
 impl ChunkForm {
@@ -28,11 +30,13 @@ impl ChunkForm {
             bit_columns: 0,
             once: 0,
             shared: Vec::new(),
+            written: Vec::new(),
         };
         for &number in fragments {
             let fragment = &all[number as usize];
             let size = fragment.size as u64;
             match fragment.kind {
+                FragmentKind::Fragment if fragment.is_written => form.written.push(number),
                 FragmentKind::Fragment => form.row = form.row.saturating_add(size),
                 FragmentKind::Chunk => form.once = form.once.saturating_add(size),
                 kind if is_shared(kind) => form.shared.push(number),
@@ -43,7 +47,13 @@ impl ChunkForm {
         form
     }
 
-    /// Bytes of a chunk with so many entities.
+    /// Bytes of what a chunk has of this form. O(columns of values that are written × their logarithm).
+    pub(super) fn bytes_of(&self, chunk: &SavedChunk) -> u64 {
+        let written = self.written.iter().map(|&number| chunk.written(number));
+        self.bytes(chunk.len) + written.sum::<usize>() as u64
+    }
+
+    /// Bytes of a chunk with so many entities, but for columns of values that are written.
     pub(super) fn bytes(&self, len: u32) -> u64 {
         let rows = u64::from(len);
         let bits = self.bit_columns.saturating_mul(bit_bytes(rows));

@@ -1,6 +1,6 @@
 //! `Content`: the logical state of a world as bytes, of one that is there, or of one in a file.
 //!
-//! It borrows all values where they lie. What must hold: the columns of a piece are those that its composition names, in
+//! It borrows all values where they lie, or where users' closures have written them. What must hold: the columns of a piece are those that its composition names, in
 //! its order, and each has a value for every row, or one for all. Fragments without values and switches have no
 //! column: for each column a file has a byte at least in the chunk, or a shared value's number with it, so that its content
 //! is no larger than the file by more than a factor, some dozens.
@@ -18,6 +18,8 @@ use crate::world::snapshot::fragment_keys::FragmentKeys;
 use crate::world::snapshot::fragments::SavedFragment;
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
+use crate::world::snapshot::state::{bytes_hash, column_hash, written_hash};
+use crate::world::snapshot::written::{LENGTH, WrittenColumns, ends_of};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 const WORD_BITS: usize = u64::BITS as usize;
@@ -52,6 +54,10 @@ pub(super) struct Column<'a> {
     /// That of each row, in order, or the one that all have.
     pub(super) values: &'a [u8],
     pub(super) size: usize,
+    /// Where the value of each row ends, if values are written: then each has its own length.
+    ends: Option<Cow<'a, [usize]>>,
+    /// Values are written as closures say.
+    pub(super) is_written: bool,
     /// All have the same value.
     pub(super) is_shared: bool,
     /// A bit for each row that has it off; no bits if none has.
@@ -67,9 +73,31 @@ impl<'a> Column<'a> {
     /// The value of a row.
     #[inline]
     pub(super) fn value(&self, row: usize) -> &'a [u8] {
-        match self.is_shared {
-            true => self.values,
-            false => &self.values[row * self.size..][..self.size],
+        match (self.is_shared, &self.ends) {
+            (true, _) => self.values,
+            (false, None) => &self.values[row * self.size..][..self.size],
+            (false, Some(ends)) => {
+                let begin = row.checked_sub(1).map_or(0, |before| ends[before]);
+                &self.values[begin..ends[row]]
+            }
+        }
+    }
+
+    /// The hash of the value that all rows have, which is given.
+    pub(super) fn shared_hash(&self, value: &[u8]) -> u64 {
+        match self.is_written {
+            true => written_hash(0, value),
+            false => bytes_hash(0, value),
+        }
+    }
+
+    /// Each row's hash and its value, if each has one.
+    pub(super) fn add_values(&self, hashes: &mut [u64]) {
+        if self.ends.is_none() {
+            return column_hash(hashes, self.values, self.size);
+        }
+        for (row, hash) in hashes.iter_mut().enumerate() {
+            *hash = written_hash(*hash, self.value(row));
         }
     }
 
@@ -97,24 +125,50 @@ fn off_bits(rows: usize, on: impl Fn(usize) -> bool) -> Vec<u64> {
     off
 }
 
-impl<'a> Content<'a> {
-    /// That of a world. O(chunks × their fragments that have values + what can be switched).
-    pub(super) fn of_world(
-        world: &'a World,
-        options: &SnapshotOptions,
-    ) -> Result<Self, SnapshotError> {
-        let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
+/// What of a world its content borrows: what is in it, and what closures have written of it.
+pub(super) struct Looked<'w> {
+    world: &'w World,
+    /// Those that some entity has.
+    archetypes: Vec<(&'w Archetype, Vec<&'w FragmentInfo>)>,
+    written: WrittenColumns,
+}
+
+impl<'w> Looked<'w> {
+    /// O(compositions × their fragments + bytes that are written).
+    pub(super) fn at(world: &'w World, options: &SnapshotOptions) -> Result<Self, SnapshotError> {
         let archetypes = world.archetypes.iter();
         let archetypes = archetypes.filter(|data| data.entities > 0);
         let infos = archetypes.map(|archetype| {
             let infos = options.of_archetype(world, archetype, Purpose::Hash)?;
             Ok((archetype, infos))
         });
-        let all: Vec<(&Archetype, Vec<&FragmentInfo>)> =
+        let archetypes: Vec<(&Archetype, Vec<&FragmentInfo>)> =
             infos.collect::<Result<_, SnapshotError>>()?;
-        let infos = all.iter().flat_map(|(_, infos)| infos);
+        let all = archetypes.iter().map(|(data, infos)| (*data, &infos[..]));
+        let written = WrittenColumns::of(world, all)?;
+        Ok(Self {
+            world,
+            archetypes,
+            written,
+        })
+    }
+}
+
+impl<'a> Content<'a> {
+    /// That of a world. O(chunks × their fragments that have values + what can be switched).
+    pub(super) fn of_world(
+        looked: &'a Looked<'a>,
+        options: &SnapshotOptions,
+    ) -> Result<Self, SnapshotError> {
+        let (mut compositions, mut pieces) = (Vec::new(), Vec::new());
+        let Looked {
+            world,
+            archetypes,
+            written,
+        } = looked;
+        let infos = archetypes.iter().flat_map(|(_, infos)| infos);
         let (keys, numbers) = FragmentKeys::of_infos(infos.copied());
-        for (archetype, infos) in all {
+        for &(archetype, ref infos) in archetypes {
             let has_column = |info: &FragmentInfo| {
                 let id = info.id();
                 let has_bits = archetype.enabled_of(id).is_some();
@@ -124,7 +178,8 @@ impl<'a> Content<'a> {
             let columns = columns.filter(|(_, info)| has_column(info));
             let columns: Vec<usize> = columns.map(|(at, _)| at).collect();
             for chunk in archetype.chunks.iter().filter(|chunk| chunk.len > 0) {
-                let column = |&at: &usize| column_of_chunk(world, archetype, chunk, infos[at]);
+                let column =
+                    |&at: &usize| column_of_chunk((world, written), archetype, chunk, infos[at]);
                 pieces.push(Piece {
                     composition: compositions.len(),
                     entities: chunk.entities(),
@@ -190,7 +245,7 @@ pub(super) fn unite_shared<'a>(here: &mut Content<'a>, there: &mut Content<'a>) 
 
 /// A fragment of the entities of a chunk of a world.
 fn column_of_chunk<'a>(
-    world: &'a World,
+    (world, written): (&'a World, &'a WrittenColumns),
     archetype: &'a Archetype,
     chunk: &'a Chunk,
     info: &FragmentInfo,
@@ -201,7 +256,16 @@ fn column_of_chunk<'a>(
     let column = column.map(|at| (chunk.array(archetype.columns[at].offset).cast_const(), rows));
     let shared = archetype.shared_at(id);
     let shared = shared.map(|at| (world.shared_at(archetype, chunk, at), 1));
+    let is_written = info.is_written();
+    let mut ends = None;
     let values = match column.or(shared) {
+        Some((first, _)) if is_written => match written.column(first, id) {
+            Some(column) => {
+                ends = Some(Cow::Borrowed(&column.ends[..]));
+                &column.bytes[..]
+            }
+            None => unreachable!("what is written of a chunk was, before"),
+        },
         // SAFETY: plain values of this size, one a row, or one for all: nobody changes them as long as the world is lent.
         Some((first, count)) if size > 0 => unsafe {
             core::slice::from_raw_parts(first, count * size)
@@ -217,6 +281,8 @@ fn column_of_chunk<'a>(
     Column {
         values,
         size,
+        ends,
+        is_written,
         is_shared: shared.is_some(),
         off,
     }
@@ -227,7 +293,7 @@ struct Order<'a> {
     composition: Composition,
     /// Of the archetype's fragments, in the file's order, those that have something in each chunk, or a shared value, with
     /// the column: a file may have very many chunks of what has very many tags.
-    parts: Vec<(&'a SavedFragment, Option<usize>)>,
+    parts: Vec<(u32, &'a SavedFragment, Option<usize>)>,
 }
 
 impl<'a> Order<'a> {
@@ -252,8 +318,8 @@ impl<'a> Order<'a> {
         }
         let fragments = order.into_iter().map(number);
         let parts = column_of.into_iter().enumerate();
-        let parts = parts.map(|(at, column)| (fragment(at), column));
-        let parts = parts.filter(|(of, column)| column.is_some() || of.bytes_in(1) > 0);
+        let parts = parts.map(|(at, column)| (archetype.fragments[at], fragment(at), column));
+        let parts = parts.filter(|(_, of, column)| column.is_some() || of.bytes_in(1) > 0);
         Self {
             composition: Composition {
                 fragments: fragments.collect(),
@@ -275,13 +341,20 @@ impl<'a> Order<'a> {
         let mut shared = chunk.shared.iter();
         let mut columns: Vec<Option<Column<'a>>> = Vec::new();
         columns.resize_with(self.composition.columns.len(), || None);
-        for &(fragment, place) in &self.parts {
-            let end = at + fragment.bytes_in(chunk.len);
+        for &(number, fragment, place) in &self.parts {
+            let end = at + chunk.bytes_of(number, fragment);
             let Some(place) = place else {
                 at = end;
                 continue;
             };
+            let mut ends = None;
             let values: &[u8] = match fragment.kind {
+                FragmentKind::Fragment if fragment.is_written => {
+                    let column = &saved.file[at..][..chunk.written(number)];
+                    let (lengths, values) = column.split_at(LENGTH * rows);
+                    ends = Some(Cow::Owned(ends_of(lengths, values.len())));
+                    values
+                }
                 FragmentKind::Fragment => &saved.file[at..][..fragment.size * rows],
                 kind if is_shared(kind) => match shared.next() {
                     Some(&value) => &world.shared[value as usize].1,
@@ -299,6 +372,8 @@ impl<'a> Order<'a> {
             columns[place] = Some(Column {
                 values,
                 size: fragment.size,
+                ends,
+                is_written: fragment.is_written,
                 is_shared: is_shared(fragment.kind),
                 off,
             });

@@ -208,7 +208,7 @@ impl SavedChunk {
                 fragment.check_converted(at as u64)?;
                 self.converted.push((number, values));
             }
-            at += fragment.bytes_in(self.len);
+            at += self.bytes_of(number, fragment);
         }
         Ok(())
     }

@@ -38,9 +38,9 @@ pub enum Difference<'d> {
         entity: Entity,
         /// Of which fragment.
         fragment: StateFragment<'d>,
-        /// Its bytes here.
+        /// Its bytes here: those that it has, or that its type [writes](crate::fragment::FragmentRegistry::register_written_as).
         here: Cow<'d, [u8]>,
-        /// As many there.
+        /// Those there, as many unless they are written.
         there: Cow<'d, [u8]>,
     },
     /// An entity's shared values of a fragment are two: told of each entity.
@@ -49,9 +49,9 @@ pub enum Difference<'d> {
         entity: Entity,
         /// Of which fragment.
         fragment: StateFragment<'d>,
-        /// Its bytes here.
+        /// Its bytes here, or those that its type writes.
         here: Cow<'d, [u8]>,
-        /// As many there.
+        /// Those there, as many unless they are written.
         there: Cow<'d, [u8]>,
     },
     /// A fragment of an entity is switched on in one of the two.
@@ -105,7 +105,8 @@ pub struct StateFragment<'d> {
     pub name: Cow<'d, str>,
     /// Its role.
     pub kind: FragmentKind,
-    /// Bytes of a value.
+    /// Bytes of a value; 0 if they are [written](crate::fragment::FragmentRegistry::register_written_as), for each may have
+    /// others.
     pub size: usize,
 }
 

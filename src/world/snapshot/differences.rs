@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::world::World;
-use crate::world::snapshot::content::{Composition, Content, unite_shared};
+use crate::world::snapshot::content::{Composition, Content, Looked, unite_shared};
 use crate::world::snapshot::fragment_keys::{CommonNumbers, FragmentKey};
 use crate::world::snapshot::{Difference, SnapshotError, SnapshotOptions, StateFragment};
 
@@ -74,14 +74,17 @@ impl World {
         options: &SnapshotOptions,
         each: impl FnMut(Difference<'_>) -> ControlFlow<()>,
     ) -> Result<usize, SnapshotError> {
-        let here = Content::of_world(self, options)?;
-        let there = match Arc::ptr_eq(self.universe(), other.universe()) {
-            true => Content::of_world(other, options)?,
+        let translated;
+        let of_other = match Arc::ptr_eq(self.universe(), other.universe()) {
+            true => options,
             false => {
-                let options = options.translated(self.registry(), other.registry());
-                Content::of_world(other, &options)?
+                translated = options.translated(self.registry(), other.registry());
+                &translated
             }
         };
+        let (looked, other_looked) = (Looked::at(self, options)?, Looked::at(other, of_other)?);
+        let here = Content::of_world(&looked, options)?;
+        let there = Content::of_world(&other_looked, of_other)?;
         let mut told = Told::new(each);
         let numbers = CommonNumbers::of(&here.keys, &there.keys);
         let _ = told.contents(here, there, &numbers, None);
@@ -509,6 +512,7 @@ mod tests {
                     name,
                     kind: crate::fragment::FragmentKind::Tag,
                     size: 0,
+                    is_written: false,
                     name_hash: 0,
                 })
                 .collect();

@@ -18,7 +18,8 @@ pub enum SnapshotError {
     /// A fragment of some entity is more than its bytes.
     #[error(
         "{name} is not registered as plain data, and cannot be hashed or saved: register it with \
-         `register_plain` (a tag, too, if it is to be saved; its type must be `Plain`: see `plain!`), or skip it"
+         `register_plain` (a tag, too, if it is to be saved; its type must be `Plain`: see `plain!`), say how it is \
+         written (`register_written_as`), or skip it"
     )]
     #[non_exhaustive]
     NotPlain {
@@ -141,6 +142,48 @@ pub enum SnapshotError {
         /// What is wrong with them: what the error said that was given back, and its causes; or that the fields have
         /// changed.
         reason: Box<str>,
+    },
+    /// The value of an entity was not written, by what its type [says](crate::fragment::FragmentRegistry::register_written_as).
+    #[error("entity {entity}: the {name} cannot be saved or hashed: {reason}")]
+    #[non_exhaustive]
+    NotWritten {
+        /// The fragment's name.
+        name: Box<str>,
+        /// The first entity that has it.
+        entity: Entity,
+        /// What is wrong with it: what the error said that was given back, and its causes.
+        reason: Box<str>,
+    },
+    /// A value could not be made of its bytes, by what its type [says](crate::fragment::FragmentRegistry::register_written_as).
+    #[error(
+        "the bytes at byte {at} of the snapshot are no {}: {}",
+        shown_quoted(name),
+        shown_text(reason)
+    )]
+    #[non_exhaustive]
+    NotRead {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Where its bytes begin.
+        at: u64,
+        /// What is wrong with them: what the error said that was given back, and its causes.
+        reason: Box<str>,
+    },
+    /// A fragment's values were plain data when the snapshot was made, and are
+    /// [written](crate::fragment::FragmentRegistry::register_written_as) here, or the other way round. Its type of then can
+    /// be registered under this name, and the one of now under another: see [`load`](crate::world::World::load).
+    #[error(
+        "{name} {}: register what it was by this name, and what it is by another one, or see `LoadOptions::skip`",
+        written_otherwise(*is_written)
+    )]
+    #[non_exhaustive]
+    WrittenOtherwise {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Its role.
+        kind: FragmentKind,
+        /// Whether its values are written in the snapshot.
+        is_written: bool,
     },
     /// Fragments' values had another size or alignment when the snapshot was made, or other
     /// [fields](crate::fragment::Plain::SHAPE): [what can be
@@ -320,6 +363,8 @@ impl fmt::Display for ChangedLayout {
 /// for missing in &fragments {
 ///     let layout = Layout::from_size_align(missing.size.try_into()?, missing.align.try_into()?)?;
 ///     match missing.kind {
+///         // What is written needs who reads it.
+///         _ if missing.is_written => options = options.skip(&missing.name),
 ///         FragmentKind::Fragment if missing.shape == Entity::SHAPE => {
 ///             universe.registry().define_plain_as::<Entity>(&missing.name)?;
 ///         }
@@ -351,6 +396,9 @@ pub struct MissingFragment {
     /// The [shape](crate::fragment::Plain::SHAPE) of its values' type, to be compared with that of a type, as
     /// `Entity::SHAPE`; 0 if the file does not know it.
     pub shape: u64,
+    /// Its values are [written](crate::fragment::FragmentRegistry::register_written_as), and not plain: who defines a fragment
+    /// by its layout cannot have them.
+    pub is_written: bool,
 }
 
 impl fmt::Display for MissingFragment {
@@ -361,9 +409,11 @@ impl fmt::Display for MissingFragment {
             size,
             align,
             shape: _,
+            is_written,
         } = self;
         write!(f, "a {kind} {}", shown(name))?;
         match (size, align) {
+            _ if *is_written => f.write_str(", which is written"),
             (0, 1) => Ok(()),
             _ => write!(f, " of {size} bytes aligned to {align}"),
         }
@@ -385,6 +435,14 @@ fn unregistered(fragments: &[MissingFragment], here: &[(Box<str>, FragmentKind)]
     let here = here.iter();
     let here = here.map(|(name, kind)| format!("{} is a {kind}", shown(name)));
     told + " as such: here " + &listed(here, ", ")
+}
+
+/// How a fragment was saved, and what it is here.
+fn written_otherwise(is_written: bool) -> &'static str {
+    match is_written {
+        true => "is written in the snapshot, and plain data here",
+        false => "is plain data in the snapshot, and written here",
+    }
 }
 
 fn is_or_are(count: usize) -> &'static str {

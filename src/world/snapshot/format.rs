@@ -11,19 +11,21 @@
 //!              len × 8              handles
 //!              for each fragment of the archetype, in its order
 //!                len × size         values, if entities have one each
+//!                  of one whose values are written: len × 4, the length of each, and then their bytes
 //!                ⌈len / 64⌉ × 8     bits, if it can be switched off
 //!                size               the chunk's value, if it is a chunk fragment
 //! directory  checksum of the versions 8
 //!            fragments 4; of each: role 1, some entity has it 1, can be switched off 1, alignment 4, size 8, shape 8
-//!              (`Plain::SHAPE`, 0: not known), length of the name 4, name
+//!              (`Plain::SHAPE`, 0: not known), in format 6 whether its values are written 1, length of the name 4, name
 //!            worlds 4; of each: chunk size for new archetypes 4, whether chunks grow 1
 //!            what chunks begin with 4; of each: chunk fragment 4, value
-//!            shared values 4; of each: fragment 4, value
+//!            shared values 4; of each: fragment 4, value; of one that is written: length 4, bytes
 //!            archetypes 4; of each: fragments 4, each a number 4, ascending; length of the shortest chunks 4,
 //!              whether chunks grow 1; for each chunk fragment the value that its new chunks begin with; chunks 4; of
 //!              each chunk: len 4, length 4, place in the list of the chunks with room that have the same shared
-//!              values 4 (`FULL_CHUNK`: it has none), for each shared fragment the number of the value 4,
-//!              checksum 8. Lengths of chunks are in 16 KiB.
+//!              values 4 (`FULL_CHUNK`: it has none), for each shared fragment the number of the value 4, for each one
+//!              whose values are written, and that entities have one each of, bytes of the column 8, checksum 8. Lengths of
+//!              chunks are in 16 KiB.
 //!            resources 4; of each, by name: the name of its type, shape 8, length 8, bytes as the type has written them
 //!            names of entities 4; of each, in their order: name, entities 4, of each: handle 8
 //!            time 8
@@ -32,7 +34,10 @@
 //! ```
 //!
 //! What stands behind the archetypes has names as length 8, text. Format 4 had no shapes, format 3 had nothing behind the
-//! archetypes either.
+//! archetypes either. Format 6 is that of files with a fragment whose values [are
+//! written](crate::fragment::FragmentRegistry::register_written_as); all others are of format 5, so that programs that know no
+//! other load them. Alignment and size of such a fragment are those of its type where it was saved: by them it is told how much
+//! memory a file takes, and nobody asks for more.
 //!
 //! All that decides where a new entity comes to lie stands there, so that a world which is loaded goes on as the saved
 //! one: archetypes that no entity has and chunks without entities too, and which chunk is filled before which.
@@ -43,14 +48,18 @@ use crate::world::snapshot::checksum::Checksum;
 
 /// How a snapshot begins.
 pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
-/// The format that is written.
-pub(super) const FORMAT: u32 = 5;
+/// The newest that is read, and the one that is written if some values are written as closures say.
+pub(super) const NEWEST: u32 = WITH_WRITTEN;
+/// The one that is written if all values are plain.
+pub(super) const FORMAT: u32 = WITH_SHAPES;
 /// The oldest that is read: the first with all that decides where a new entity comes to lie.
 const OLDEST: u32 = 3;
 /// The first with what a world has besides its entities.
 const WITH_BESIDES: u32 = 4;
 /// The first with the shapes of types.
 const WITH_SHAPES: u32 = 5;
+/// The first with values that are written.
+const WITH_WRITTEN: u32 = 6;
 /// Instead of a place in the list of chunks with room: it is full.
 pub(super) const FULL_CHUNK: u32 = u32::MAX;
 /// Instead of a number of slots: their versions were left out.
@@ -84,6 +93,11 @@ impl Header {
     /// Whether the shapes of types are told.
     pub(super) fn has_shapes(self) -> bool {
         self.format >= WITH_SHAPES
+    }
+
+    /// Whether values may be written.
+    pub(super) fn has_written(self) -> bool {
+        self.format >= WITH_WRITTEN
     }
 
     /// The header's bytes: magic, format, byte order, length, directory, its length, its checksum, slots, and
@@ -122,11 +136,11 @@ impl Header {
         let mut reader = Reader::new(bytes, 0);
         reader.take(MAGIC.len(), "the header")?;
         let format = reader.u32("the header")?;
-        if !(OLDEST..=FORMAT).contains(&format) {
+        if !(OLDEST..=NEWEST).contains(&format) {
             return Err(SnapshotError::Format {
                 found: format,
                 oldest: OLDEST,
-                known: FORMAT,
+                known: NEWEST,
             });
         }
         let order = reader.take(4, "the header")?;

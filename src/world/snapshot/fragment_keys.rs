@@ -15,8 +15,10 @@ use crate::world::snapshot::fragments::SavedFragment;
 pub(super) struct FragmentKey<'a> {
     pub(super) name: &'a str,
     pub(super) kind: FragmentKind,
-    /// Bytes of a value.
+    /// Bytes of a value; 0 if they are written, for each may have others.
     pub(super) size: usize,
+    /// Values are written as closures say.
+    pub(super) is_written: bool,
     /// Of the name: see [`hash_of`].
     pub(super) name_hash: u64,
 }
@@ -24,10 +26,12 @@ pub(super) struct FragmentKey<'a> {
 impl<'a> FragmentKey<'a> {
     /// O(bytes of the name).
     pub(super) fn of(info: &'a FragmentInfo) -> Self {
+        let is_written = info.is_written();
         Self {
             name: info.name(),
             kind: info.kind(),
-            size: info.layout().size(),
+            size: if is_written { 0 } else { info.layout().size() },
+            is_written,
             name_hash: hash_of(info.name()),
         }
     }
@@ -36,7 +40,12 @@ impl<'a> FragmentKey<'a> {
         Self {
             name: &fragment.name,
             kind: fragment.kind,
-            size: fragment.size,
+            size: if fragment.is_written {
+                0
+            } else {
+                fragment.size
+            },
+            is_written: fragment.is_written,
             name_hash: fragment.name_hash,
         }
     }

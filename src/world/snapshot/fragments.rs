@@ -7,7 +7,7 @@ use crate::fragment::{
     FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities, are_others,
 };
 use crate::world::snapshot::conversion::{Conversion, Form};
-use crate::world::snapshot::format::{Reader, bit_bytes, kind_of_byte};
+use crate::world::snapshot::format::{Header, Reader, bit_bytes, kind_of_byte};
 use crate::world::snapshot::fragment_keys::hash_of;
 use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
@@ -44,12 +44,22 @@ pub(super) struct SavedFragment {
     pub(super) enableable: bool,
     /// It could be switched off, and cannot be here.
     pub(super) always_on: bool,
+    /// Values are written as closures say: each has its own length.
+    pub(super) is_written: bool,
 }
 
 impl SavedFragment {
-    /// Bytes of it in a chunk with so many entities. It is one whose values, and bits, are in no shared part.
+    /// Whether it has a column in chunks whose bytes the file tells, as it does of nothing else.
+    pub(super) fn is_written_column(&self) -> bool {
+        self.is_written && self.kind == FragmentKind::Fragment
+    }
+
+    /// Bytes of it in a chunk with so many entities, but for values that are written: see
+    /// [`bytes_of`](crate::world::snapshot::read::SavedChunk::bytes_of). It is one whose values, and bits, are in no shared
+    /// part.
     pub(super) fn bytes_in(&self, len: u32) -> usize {
         let values = match self.kind {
+            _ if self.is_written => 0,
             FragmentKind::Fragment => self.size * len as usize,
             FragmentKind::Chunk => self.size,
             _ => 0,
@@ -66,6 +76,16 @@ impl SavedFragment {
     pub(super) fn not_enableable(&self) -> SnapshotError {
         SnapshotError::NotEnableable {
             name: self.name.clone(),
+        }
+    }
+
+    /// The error that says that the bytes from `at` on are no value.
+    #[cold]
+    pub(super) fn not_read(&self, at: u64, reason: String) -> SnapshotError {
+        SnapshotError::NotRead {
+            name: self.name.clone(),
+            at,
+            reason: reason.into(),
         }
     }
 
@@ -125,7 +145,7 @@ impl SavedFragment {
 /// file has them, and for known.
 pub(super) fn read_fragments(
     reader: &mut Reader<'_>,
-    has_shapes: bool,
+    header: Header,
     registered: Option<(&FragmentRegistry, &LoadOptions)>,
 ) -> Result<Vec<SavedFragment>, SnapshotError> {
     let mut fragments: Vec<SavedFragment> = Vec::new();
@@ -146,7 +166,7 @@ pub(super) fn read_fragments(
     }
     for _ in 0..count {
         let known = registered.map(|(_, options)| (&known, options));
-        let fragment = match read_fragment(reader, has_shapes, known) {
+        let fragment = match read_fragment(reader, header, known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { fragments, .. }) => {
                 for MissingFragment { name, .. } in &fragments {
@@ -195,6 +215,7 @@ struct Told {
     shape: u64,
     /// Whether other fields are taken for the same.
     any_fields: bool,
+    is_written: bool,
 }
 
 impl Told {
@@ -218,6 +239,7 @@ impl Told {
             conversion: None,
             enableable: self.enableable,
             always_on: false,
+            is_written: self.is_written,
         }
     }
 }
@@ -226,7 +248,7 @@ impl Told {
 /// there.
 fn read_fragment(
     reader: &mut Reader<'_>,
-    has_shapes: bool,
+    header: Header,
     known: Option<(&Known<'_>, &LoadOptions)>,
 ) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
@@ -237,10 +259,11 @@ fn read_fragment(
     let enableable = yes_or_no(reader)?;
     let align = u64::from(reader.u32(EARLY)?);
     let size = reader.u64(EARLY)?;
-    let shape = match has_shapes {
+    let shape = match header.has_shapes() {
         true => reader.u64(EARLY)?,
         false => 0,
     };
+    let is_written = header.has_written() && yes_or_no(reader)?;
     let length = reader.u32(EARLY)? as usize;
     // A copy: bytes of the file may be no text any more when they are looked at again.
     let name = String::from_utf8(reader.take(length, EARLY)?.to_vec())
@@ -253,11 +276,15 @@ fn read_fragment(
     if one_by_one && (size == 0) != (kind == FragmentKind::Tag) {
         return Err(begin.damaged("a fragment has bytes, and a tag has none"));
     }
+    if is_written && matches!(kind, FragmentKind::Tag | FragmentKind::Chunk) {
+        return Err(begin.damaged("what is written is a fragment, or a shared one"));
+    }
     let skipped = known.is_some_and(|(_, options)| options.skips(&name));
     let any_fields = known.is_some_and(|(_, options)| options.ignores_fields(&name));
     let told = Told {
         shape,
         any_fields,
+        is_written,
         name: name.into_boxed_str(),
         kind,
         enableable,
@@ -288,6 +315,7 @@ fn read_fragment(
             conversion,
             enableable,
             always_on: enableable && !info.is_enableable(),
+            is_written,
         }),
         Err(_) if !is_needed => Ok(told.unfound(false, false, size?)),
         Err(error) => Err(error),
@@ -310,6 +338,7 @@ fn find_fragment<'r>(
                 size: told.size,
                 align: told.align,
                 shape: told.shape,
+                is_written: told.is_written,
             };
             return Err(SnapshotError::Unregistered {
                 fragments: [missing].into(),
@@ -318,6 +347,17 @@ fn find_fragment<'r>(
         }
         Some([one, other, ..]) => return Err(SnapshotError::ambiguous(one, other)),
     };
+    if told.is_written != info.is_written() && readable(info, Purpose::Save) {
+        return Err(SnapshotError::WrittenOtherwise {
+            name,
+            kind,
+            is_written: told.is_written,
+        });
+    }
+    if info.is_written() {
+        // In whatever form: who reads it knows.
+        return Ok((info, None));
+    }
     let (size, align) = (info.layout().size(), info.layout().align());
     let same_layout = (told.size, told.align) == (size as u64, align as u64);
     let fits = same_layout && !are_others(told.shape, info.shape());

@@ -5,15 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
-use crate::entity::{Entity, EntityMap};
-use crate::fragment::{FragmentId, Value};
+use crate::entity::Entity;
+use crate::fragment::{FragmentId, FragmentInfo, Value};
+use crate::panics::refused;
 use crate::world::snapshot::besides::{FormsByName, forms_by_name};
 use crate::world::snapshot::demand::Lengths;
 use crate::world::snapshot::file::FileBytes;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
+use crate::world::snapshot::fragments::SavedFragment;
+use crate::world::snapshot::made::Made;
 use crate::world::snapshot::read::{
     Coming, Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared,
 };
+use crate::world::snapshot::written::{LENGTH, lengths_of};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
 
@@ -241,9 +245,7 @@ impl World {
         }
         self.chunks_per_chunk = world.chunks_per_chunk as usize;
         self.chunks_grow = world.chunks_grow;
-        let as_they_were = EntityMap::default().keeping_others();
-        let entities = saved.entities.as_ref().unwrap_or(&as_they_were);
-        world.besides.bring(self, forms, entities)
+        world.besides.bring(self, forms, saved.meant())
     }
 
     fn bring_archetype(
@@ -313,7 +315,7 @@ impl World {
         number: u32,
         group: u32,
     ) -> Result<(), SnapshotError> {
-        let mut first = 0;
+        let (mut first, mut values_at) = (0, Vec::new());
         // Also if it has none.
         while first < chunk.len.max(1) {
             let data = &mut self.archetypes[number as usize];
@@ -334,7 +336,7 @@ impl World {
                 chunk: position,
                 row: count,
             };
-            self.bring_rows(saved, archetype, chunk, number, to, first)?;
+            self.bring_rows(saved, archetype, chunk, number, to, (first, &mut values_at))?;
             first += count.max(1);
         }
         Ok(())
@@ -342,7 +344,8 @@ impl World {
 
     /// Fills the first `to.row` rows of a new chunk with those of a saved one from `first` on. After an error the chunk
     /// has no rows: bytes that are no values lie where values would, and their entities no place. (Plain values need not
-    /// be dropped.)
+    /// be dropped, and those that were [read](Made) have ended.) `values_at`: where the next value of each column stands that
+    /// is written, one after the other, if rows before came.
     fn bring_rows(
         &mut self,
         saved: &Saved<'_>,
@@ -350,23 +353,51 @@ impl World {
         chunk: &SavedChunk,
         number: u32,
         to: Row,
-        first: u32,
+        (first, values_at): (u32, &mut Vec<usize>),
     ) -> Result<(), SnapshotError> {
         let version = self.stamp();
+        let universe = Arc::clone(&self.universe);
         let data = &mut self.archetypes[number as usize];
         let (position, count) = (to.chunk, to.row);
         let new = &data.chunks[position as usize];
         let mut at = chunk.at + size_of::<Entity>() * chunk.len as usize;
         let mut off = Vec::new();
+        let (mut made, mut columns) = (Made::default(), 0);
         for &number in &archetype.fragments {
             let fragment = &saved.fragments[number as usize];
             let Some(id) = fragment.known else {
-                at += fragment.bytes_in(chunk.len);
+                at += chunk.bytes_of(number, fragment);
                 continue;
             };
+            if fragment.is_written_column()
+                && let Some(info) = universe.registry().get(id)
+                && let Some(column) = data.seek_column(id)
+            {
+                let end = at + chunk.written(number);
+                if columns == values_at.len() {
+                    values_at.push(at + LENGTH * chunk.len as usize);
+                }
+                let lengths =
+                    &saved.file[at..][LENGTH * first as usize..][..LENGTH * count as usize];
+                let array = new.array(data.columns[column].offset);
+                let column = SavedColumn {
+                    fragment,
+                    info,
+                    lengths,
+                    end,
+                };
+                let read = column.read(saved, &mut values_at[columns], array, &mut made);
+                if let Err(error) = read {
+                    return Err(refused(made, error));
+                }
+                columns += 1;
+                at = end;
+            }
             let (size, size_here) = (fragment.size, fragment.size_here);
             let converted = chunk.converted(number);
-            if let Some(column) = data.seek_column(id) {
+            if !fragment.is_written
+                && let Some(column) = data.seek_column(id)
+            {
                 let begin = at + first as usize * size;
                 let bytes = match converted {
                     None => &saved.file[begin..][..count as usize * size],
@@ -377,7 +408,9 @@ impl World {
                 let array = new.array(data.columns[column].offset);
                 // SAFETY: as many rows of this size, which hold no values, and are bytes from then on.
                 let copied = unsafe { copy(bytes, array) };
-                saved.bring(fragment, copied, begin)?;
+                if let Err(error) = saved.bring(fragment, copied, begin) {
+                    return Err(refused(made, error));
+                }
                 at += chunk.len as usize * size;
             }
             if fragment.enableable {
@@ -393,7 +426,9 @@ impl World {
                 let bytes = converted.unwrap_or(&saved.file[at..][..size]);
                 // Not where the template's value is: that one stays, if this is none.
                 let mut bytes = bytes.to_vec();
-                saved.bring(fragment, &mut bytes, at)?;
+                if let Err(error) = saved.bring(fragment, &mut bytes, at) {
+                    return Err(refused(made, error));
+                }
                 let value = new.array(value.offset);
                 // SAFETY: room for a plain value, which replaces the template's.
                 unsafe { copy(&bytes, value) };
@@ -401,6 +436,7 @@ impl World {
             }
         }
         // Nothing fails from here on.
+        made.give();
         let handles = &saved.handles(chunk)[first as usize..];
         for (row, &entity) in (0..count).zip(handles) {
             // SAFETY: a row of the chunk.
@@ -419,6 +455,55 @@ impl World {
                 // SAFETY: a row of the chunk.
                 unsafe { write_bit(bits, row, false) };
             }
+        }
+        Ok(())
+    }
+}
+
+/// Values of a column that are written, of some rows.
+struct SavedColumn<'s> {
+    fragment: &'s SavedFragment,
+    info: &'s FragmentInfo,
+    /// Of the rows' values.
+    lengths: &'s [u8],
+    /// Where the column ends in the file.
+    end: usize,
+}
+
+impl SavedColumn<'_> {
+    /// Makes them, from `value_at` in the file on, in rows from `first` on.
+    fn read(
+        &self,
+        saved: &Saved<'_>,
+        value_at: &mut usize,
+        first: *mut u8,
+        made: &mut Made,
+    ) -> Result<(), SnapshotError> {
+        let Some(form) = self.info.written() else {
+            unreachable!("it was said how its values are read")
+        };
+        let (size, entities) = (self.info.layout().size(), saved.meant());
+        let mut bytes = Vec::new();
+        made.begin(self.info, first);
+        for (row, length) in lengths_of(self.lengths).enumerate() {
+            let at = *value_at;
+            // It is, as was seen before, if nobody changes the file.
+            let value = at.checked_add(length).filter(|&end| end <= self.end);
+            let Some(value_end) = value else {
+                return Err(SnapshotError::Damaged {
+                    what: "a value is longer than its column",
+                    at: at as u64,
+                });
+            };
+            // A copy, for the same reason.
+            bytes.clear();
+            bytes.extend_from_slice(&saved.file[at..value_end]);
+            // SAFETY: room for a value of the fragment, in a row of a chunk that has none yet.
+            let read = unsafe { form.read(&bytes, entities, first.wrapping_add(row * size)) };
+            read.map_err(|reason| self.fragment.not_read(at as u64, reason))?;
+            // SAFETY: so it was, in the next row.
+            unsafe { made.add() };
+            *value_at = value_end;
         }
         Ok(())
     }

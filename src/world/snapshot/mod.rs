@@ -6,7 +6,8 @@
 //! from one run of a program to the next; [`World::load_remapped`](crate::world::World::load_remapped) brings
 //! it to where others live, with new ids; [`SnapshotSummary`] says what a file holds before. Where two states differ say
 //! [`StateHashes`], [`World::differences`](crate::world::World::differences) and, of files, [`SnapshotState`]. All want fragments whose
-//! values are nothing but their bytes ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
+//! values are nothing but their bytes ([`Plain`](crate::fragment::Plain)), or [said how they are
+//! written](crate::fragment::FragmentRegistry::register_written_as), or to be told to skip the others.
 
 mod besides;
 mod checksum;
@@ -25,6 +26,7 @@ mod fragment_keys;
 mod fragments;
 mod load;
 mod load_options;
+mod made;
 mod options;
 mod read;
 mod remap;
@@ -38,6 +40,7 @@ mod summary;
 mod unnamed;
 mod unsaved;
 mod write;
+mod written;
 
 pub use difference::{Difference, StateFragment};
 pub use error::{ChangedLayout, MissingFragment, SnapshotError};

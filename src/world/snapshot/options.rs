@@ -10,8 +10,8 @@ use crate::world::snapshot::SnapshotError;
 
 /// Which fragments, and what else, belong to the state of a world that is hashed or saved. All fragments, unless you
 /// say otherwise:
-/// then one that is not [plain](crate::fragment::Plain) is an error, but for tags and chunk fragments in a hash, which
-/// only says that they are there.
+/// then one that is not [plain](crate::fragment::Plain), nor [written](FragmentRegistry::register_written_as), is an error, but
+/// for tags and chunk fragments in a hash, which only says that they are there.
 ///
 /// What is skipped is as if no entity had it. A file says who is dead, too, [unless](Self::skip_dead) it is to be loaded
 /// with new ids only.
@@ -61,7 +61,8 @@ impl SnapshotOptions {
         self
     }
 
-    /// Without all fragments that are not registered as plain data. Tags and chunk fragments stay in a hash, which only
+    /// Without all fragments that are not registered as plain data, nor
+    /// [written](FragmentRegistry::register_written_as). Tags and chunk fragments stay in a hash, which only
     /// says that they are there; a file would have to make new ones: of one that is not plain either, the world that is
     /// loaded has none, and another hash.
     #[must_use]
@@ -179,9 +180,10 @@ fn key(info: &FragmentInfo) -> (&str, FragmentKind) {
     (info.name(), info.kind())
 }
 
-/// Whether a fragment's values can be read, or made, byte by byte.
+/// Whether a fragment's values can be read, or made, byte by byte or as was said of them.
 pub(super) fn readable(info: &FragmentInfo, purpose: Purpose) -> bool {
     info.is_plain()
+        || info.is_written()
         || match (purpose, info.kind()) {
             // Membership is all that there is to a tag, and where the chunks of a world end is no state.
             (Purpose::Hash, kind) => matches!(kind, FragmentKind::Tag | FragmentKind::Chunk),

@@ -13,6 +13,7 @@ use crate::world::snapshot::chunk_form::ChunkForm;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
 use crate::world::snapshot::fragment_keys::{FragmentKeys, FragmentOrder};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
+use crate::world::snapshot::written::{LENGTH, is_column};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
 
 /// Of a file with fewer bytes one thread checks the chunks: to call others takes as long.
@@ -32,6 +33,8 @@ pub(super) struct Saved<'f> {
     pub(super) handles: Vec<Entity>,
     /// What the entities have become, if they come back with new ids; `handles` are these, then.
     pub(super) entities: Option<EntityMap>,
+    /// What they have become, else.
+    as_they_were: EntityMap,
     /// It comes in chunks that are no longer than their entities need, whatever it says of their lengths.
     pub(super) is_lavish: bool,
 }
@@ -128,12 +131,29 @@ pub(super) struct SavedChunk {
     pub(super) place: u32,
     /// Numbers of shared values, in the order of the archetype's fragments.
     pub(super) shared: Vec<u32>,
+    /// Numbers of fragments whose values are written, ascending, and bytes of each one's column.
+    written: Vec<(u32, usize)>,
     checksum: u64,
     /// By fragments' numbers: values that are others here than in the file.
     pub(super) converted: Vec<(u32, Vec<u8>)>,
 }
 
 impl SavedChunk {
+    /// Bytes of the values of a fragment with this number, if they are written.
+    pub(super) fn written(&self, number: u32) -> usize {
+        let found = self.written.binary_search_by_key(&number, |&(of, _)| of);
+        found.map_or(0, |at| self.written[at].1)
+    }
+
+    /// Bytes that it has of a fragment with this number.
+    pub(super) fn bytes_of(&self, number: u32, fragment: &SavedFragment) -> usize {
+        let bytes = fragment.bytes_in(self.len);
+        match fragment.is_written {
+            true => bytes + self.written(number),
+            false => bytes,
+        }
+    }
+
     /// The values of a fragment, or the one that the chunk has, if they are others here than in the file.
     pub(super) fn converted(&self, fragment: u32) -> Option<&[u8]> {
         let mut converted = self.converted.iter();
@@ -156,6 +176,7 @@ impl<'f> Saved<'f> {
         let mut saved = Self::of_directory(header, directory, Some(file), known)?;
         saved.check_types(registry)?;
         saved.check_chunks()?;
+        saved.check_written()?;
         saved.check_switches()?;
         saved.check_handles()?;
         if matches!(coming, Coming::WithIds) && saved.versions.is_none() {
@@ -174,6 +195,7 @@ impl<'f> Saved<'f> {
         let directory = &file[header.directory as usize..];
         let mut saved = Self::of_directory(header, directory, Some(file), None)?;
         saved.check_chunks()?;
+        saved.check_written()?;
         saved.check_handles()?;
         saved.order = FragmentOrder::of(&saved.fragments);
         Ok(saved)
@@ -209,6 +231,7 @@ impl<'f> Saved<'f> {
             worlds: Vec::new(),
             handles: Vec::new(),
             entities: None,
+            as_they_were: EntityMap::default().keeping_others(),
             is_lavish: false,
         };
         match whole {
@@ -218,7 +241,7 @@ impl<'f> Saved<'f> {
                 saved.versions = versions(file, header, checksum)?;
             }
         }
-        saved.fragments = read_fragments(&mut reader, header.has_shapes(), known)?;
+        saved.fragments = read_fragments(&mut reader, header, known)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
             let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
@@ -294,8 +317,12 @@ impl<'f> Saved<'f> {
             let Some(fragment) = fragment.filter(|fragment| is_wanted(fragment)) else {
                 return Err(reader.damaged(what));
             };
+            let size = match fragment.is_written {
+                true => reader.u32("the directory ends early")? as usize,
+                false => fragment.size,
+            };
             let at = reader.at();
-            let value = reader.take(fragment.size, "the directory ends early")?;
+            let value = reader.take(size, "the directory ends early")?;
             fragment.check_saved(value, at)?;
             values.push((number, SavedBytes::new(at, value)));
         }
@@ -402,6 +429,43 @@ impl<'f> Saved<'f> {
             .collect()
     }
 
+    /// Whether columns of values that are written have the lengths that they say.
+    fn check_written(&self) -> Result<(), SnapshotError> {
+        if !self.fragments.iter().any(SavedFragment::is_written_column) {
+            return Ok(());
+        }
+        for archetype in self.worlds.iter().flat_map(|world| &world.archetypes) {
+            let fragment = |number: u32| &self.fragments[number as usize];
+            let mut written = archetype.fragments.iter().map(|&number| fragment(number));
+            if !written.any(SavedFragment::is_written_column) {
+                continue;
+            }
+            // Of tags there may be very many.
+            let numbers = archetype.fragments.iter().copied();
+            let numbers = numbers.filter(|&number| {
+                let fragment = fragment(number);
+                fragment.is_written_column() || fragment.bytes_in(1) > 0
+            });
+            let numbers: Vec<u32> = numbers.collect();
+            for chunk in archetype.chunks.iter().filter(|chunk| chunk.len > 0) {
+                let rows = chunk.len as usize;
+                let mut at = chunk.at + size_of::<Entity>() * rows;
+                for &number in &numbers {
+                    let fragment = fragment(number);
+                    let column = &self.file[at..][..chunk.written(number)];
+                    if fragment.is_written_column() && !is_column(column, rows) {
+                        return Err(SnapshotError::Damaged {
+                            what: "the lengths of a fragment's values are not those of its column",
+                            at: at as u64,
+                        });
+                    }
+                    at += chunk.bytes_of(number, fragment);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether nobody has off what cannot be switched off here.
     fn check_switches(&self) -> Result<(), SnapshotError> {
         if !self.fragments.iter().any(|fragment| fragment.always_on) {
@@ -416,7 +480,7 @@ impl<'f> Saved<'f> {
                 // What can be switched is no chunk fragment: its bits are the last of it.
                 let form = ChunkForm::of(&archetype.fragments[..=at], &self.fragments);
                 let are_on = |chunk: &SavedChunk| {
-                    let end = chunk.at + form.bytes(chunk.len) as usize;
+                    let end = chunk.at + form.bytes_of(chunk) as usize;
                     let bits = &self.file[end - bit_bytes(chunk.len.into()) as usize..end];
                     let (whole, rest) = bits.split_at(chunk.len as usize / 8);
                     let last = (1_u8 << (chunk.len % 8)) - 1;
@@ -530,6 +594,10 @@ impl<'f> Saved<'f> {
         };
         // A copy: somebody may change the file.
         let mut bytes = bytes.to_vec();
+        if let Some(info) = registry.get(id).filter(|_| fragment.is_written) {
+            let value = Value::read(info, &bytes, self.meant());
+            return value.map_err(|reason| fragment.not_read(at, reason));
+        }
         self.bring(fragment, &mut bytes, at as usize)?;
         Ok(Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?)
     }
@@ -549,7 +617,7 @@ impl<'f> Saved<'f> {
             (Err(SnapshotError::NotAValue { .. }), Some(chunk)) if self.entities.is_some() => {
                 let before = archetype.fragments.iter().copied();
                 let before: Vec<u32> = before.take_while(|&number| number != fragment).collect();
-                let before = ChunkForm::of(&before, &self.fragments).bytes(chunk.len);
+                let before = ChunkForm::of(&before, &self.fragments).bytes_of(chunk);
                 let at = chunk.at + before as usize;
                 let size = self.fragments[fragment as usize].size;
                 let converted = chunk.converted(fragment);
@@ -558,6 +626,11 @@ impl<'f> Saved<'f> {
             }
             (value, _) => value,
         }
+    }
+
+    /// Whom handles that the file has mean.
+    pub(super) fn meant(&self) -> &EntityMap {
+        self.entities.as_ref().unwrap_or(&self.as_they_were)
     }
 
     /// Sees to it that copied bytes, which are from `at` in the file, are values, and name the entities that are meant.
@@ -627,8 +700,18 @@ fn read_chunk(
             _ => return Err(reader.damaged("a chunk's shared value is of another fragment")),
         }
     }
+    let mut written = Vec::with_capacity(form.written.len());
+    let mut bytes = form.bytes(len);
+    for &number in &form.written {
+        let column = reader.u64("the directory ends early")?;
+        if column < u64::from(len) * LENGTH as u64 || (len == 0 && column > 0) {
+            return Err(reader.damaged("a column is shorter than the lengths of its values"));
+        }
+        bytes = bytes.saturating_add(column);
+        // What does not fit is longer than the file: see below.
+        written.push((number, usize::try_from(column).unwrap_or(usize::MAX)));
+    }
     let checksum = reader.u64("the directory ends early")?;
-    let bytes = form.bytes(len);
     // One without entities waits for whoever comes; shared values go with the last who has them.
     if bytes > end - at || (len == 0 && !shared.is_empty()) {
         let what = "a chunk is longer than the file, or has shared values and is empty";
@@ -642,6 +725,7 @@ fn read_chunk(
         run,
         place,
         shared,
+        written,
         checksum,
         converted: Vec::new(),
     })

@@ -89,9 +89,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, or a
+    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, of which it was not said either
+    /// [how it is written](crate::fragment::FragmentRegistry::register_written_as), or a
     /// tag that is not said to be [`Plain`](crate::fragment::Plain); [`SnapshotError::Unloadable`]
-    /// one of some entity that is no value by what its own type says; [`SnapshotError::Ambiguous`];
+    /// one of some entity that is no value by what its own type says; [`SnapshotError::NotWritten`] one that its type could
+    /// not write; [`SnapshotError::Ambiguous`];
     /// [`SnapshotError::StateNotWritten`]; [`SnapshotError::File`].
     #[doc(alias = "serialize")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {

@@ -14,12 +14,13 @@ use crate::hashers::ByNumbers;
 use crate::world::World;
 use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
-use crate::world::snapshot::format::{FORMAT, Header};
+use crate::world::snapshot::format::Header;
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::write::{
-    bytes_of, is_ambiguous, list_fragments, number, templates_of, templates_of_world,
-    write_composition,
+    bytes_of, format_of, is_ambiguous, list_fragments, number, templates_of, templates_of_world,
+    write_composition, write_shared,
 };
+use crate::world::snapshot::written::{WrittenColumn, WrittenColumns};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 impl World {
@@ -67,8 +68,8 @@ impl World {
     ///
     /// # Errors
     /// [`SnapshotError::World`] of a handle that is refused, as those of the dead are; [`SnapshotError::EntityTwice`];
-    /// [`SnapshotError::NotPlain`], [`SnapshotError::Unloadable`], [`SnapshotError::Ambiguous`] of fragments of these
-    /// entities.
+    /// [`SnapshotError::NotPlain`], [`SnapshotError::Unloadable`], [`SnapshotError::NotWritten`],
+    /// [`SnapshotError::Ambiguous`] of fragments of these entities.
     #[doc(alias = "copy")]
     #[doc(alias = "clipboard")]
     #[doc(alias = "prefab")]
@@ -104,6 +105,8 @@ struct Slice<'w> {
     enableable: FragmentSet,
     /// Each with its fragment.
     shared: Vec<(FragmentId, SharedId)>,
+    /// The shared values that closures have written.
+    written: WrittenColumns,
     besides: Besides<'w>,
 }
 
@@ -120,6 +123,8 @@ struct Together {
     key: Vec<u32>,
     /// One at least. What is one for all of them is that of the first.
     rows: Vec<Row>,
+    /// The columns that closures have written, in the order of the composition's fragments, each with its fragment.
+    written: Vec<(FragmentId, WrittenColumn)>,
 }
 
 impl<'w> Slice<'w> {
@@ -140,13 +145,15 @@ impl<'w> Slice<'w> {
             numbers: HashMap::default(),
             enableable: FragmentSet::new(),
             shared: Vec::new(),
+            written: WrittenColumns::default(),
             besides: Besides::of_named(world, entities),
         };
         let mut shared_numbers = HashMap::new();
         for (archetype, rows) in by_archetype {
             let data = &world.archetypes[archetype as usize];
             let infos = options.of_archetype(world, data, Purpose::Save)?;
-            let chunks = slice.together(data, &infos, rows, &mut shared_numbers);
+            let mut chunks = slice.together(data, &infos, rows, &mut shared_numbers);
+            slice.write_values(data, &infos, &mut chunks)?;
             slice.fragments.extend(&infos);
             slice.parts.push(Part {
                 data,
@@ -187,14 +194,42 @@ impl<'w> Slice<'w> {
                 let next = chunks.len();
                 let at = *alike.entry((key.clone(), once.collect())).or_insert(next);
                 if at == next {
-                    let rows = Vec::new();
-                    chunks.push(Together { key, rows });
+                    let (rows, written) = (Vec::new(), Vec::new());
+                    chunks.push(Together { key, rows, written });
                 }
                 at
             });
             chunks[at].rows.push(row);
         }
         chunks
+    }
+
+    /// Has closures write the values of those who lie together, and the shared ones that they have.
+    fn write_values(
+        &mut self,
+        data: &'w Archetype,
+        infos: &[&FragmentInfo],
+        chunks: &mut [Together],
+    ) -> Result<(), SnapshotError> {
+        for &info in infos.iter().filter(|info| info.is_written()) {
+            for chunk in &mut *chunks {
+                if let Some(at) = data.column_of(info.id()) {
+                    let (offset, size) = (data.columns[at].offset, info.layout().size());
+                    let rows = chunk.rows.iter();
+                    let values = rows.map(|row| {
+                        let first = data.chunks[row.chunk as usize].array(offset);
+                        let value = first.wrapping_add(row.row as usize * size);
+                        (entity_in(data, *row), value.cast_const())
+                    });
+                    let column = WrittenColumn::of(info, values)?;
+                    chunk.written.push((info.id(), column));
+                } else {
+                    let first = &data.chunks[chunk.rows[0].chunk as usize];
+                    self.written.add_shared(self.world, data, first, info)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Gives the fragments of all parts their numbers.
@@ -283,7 +318,14 @@ impl<'w> Slice<'w> {
         let mut directory = Vec::new();
         // Of no versions.
         directory.extend(Checksum::of(&[]).to_le_bytes());
-        list_fragments(&mut directory, &self.fragments, |_| true, &self.enableable);
+        let format = format_of(&self.fragments);
+        list_fragments(
+            &mut directory,
+            format,
+            &self.fragments,
+            |_| true,
+            &self.enableable,
+        );
         number(&mut directory, 1);
         number(&mut directory, self.world.chunks_per_chunk);
         directory.push(self.world.chunks_grow.into());
@@ -297,9 +339,9 @@ impl<'w> Slice<'w> {
         for &(fragment, value) in &self.shared {
             let fragment = self.numbers[&fragment];
             directory.extend(fragment.to_le_bytes());
-            let size = self.fragments[fragment as usize].layout().size();
-            // SAFETY: a plain value of this fragment.
-            directory.extend(unsafe { bytes_of(self.world.shared.get(value), size) });
+            let info = self.fragments[fragment as usize];
+            let value = self.world.shared.get(value);
+            write_shared(info, value, &self.written, &mut directory);
         }
         number(&mut directory, self.parts.len());
         for part in &self.parts {
@@ -307,7 +349,7 @@ impl<'w> Slice<'w> {
         }
         self.besides.write(&mut directory);
         let header = Header {
-            format: FORMAT,
+            format,
             bytes: (out.len() + directory.len()) as u64,
             directory: out.len() as u64,
             directory_checksum: Checksum::of(&directory),
@@ -338,8 +380,11 @@ impl<'w> Slice<'w> {
             for value in &chunk.key {
                 directory.extend(value.to_le_bytes());
             }
+            for (_, column) in &chunk.written {
+                directory.extend(column.file_bytes().to_le_bytes());
+            }
             let begin = out.len();
-            self.write_rows(data, infos, &chunk.rows, out);
+            self.write_rows(data, infos, chunk, out);
             directory.extend(Checksum::of(&out[begin..]).to_le_bytes());
         }
     }
@@ -349,16 +394,20 @@ impl<'w> Slice<'w> {
         &self,
         data: &Archetype,
         infos: &[&FragmentInfo],
-        rows: &[Row],
+        chunk: &Together,
         out: &mut Vec<u8>,
     ) {
+        let rows = &chunk.rows[..];
+        let mut written = chunk.written.iter().peekable();
         for row in rows {
             let entity = entity_in(data, *row);
             out.extend(entity.index().to_ne_bytes());
             out.extend(entity.version().to_ne_bytes());
         }
         for info in infos {
-            if data.column_of(info.id()).is_some() {
+            if let Some((_, column)) = written.next_if(|(of, _)| *of == info.id()) {
+                column.write_to(out);
+            } else if data.column_of(info.id()).is_some() {
                 self.values(data, info, rows)
                     .for_each(|value| out.extend(value));
             }

@@ -12,6 +12,7 @@ use crate::world::snapshot::besides;
 use crate::world::snapshot::checksum::{Checksum, avalanche};
 use crate::world::snapshot::fragment_keys::{FragmentKey, hash_of};
 use crate::world::snapshot::options::Purpose;
+use crate::world::snapshot::written::write_value;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// An odd number without pattern: what words are multiplied by.
@@ -19,7 +20,8 @@ const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
 
 impl World {
     /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
-    /// names, roles and sizes, the bytes of their values, their shared values, what is switched off;
+    /// names, roles and sizes, the bytes of their values, or those that are
+    /// [written](crate::fragment::FragmentRegistry::register_written_as) of them, their shared values, what is switched off;
     /// and resources of types that are [registered as part of the
     /// state](crate::fragment::FragmentRegistry::register_state).
     ///
@@ -58,7 +60,7 @@ impl World {
     ///
     /// # Errors
     /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing;
-    /// [`SnapshotError::Ambiguous`]; [`SnapshotError::StateNotWritten`].
+    /// [`SnapshotError::Ambiguous`]; [`SnapshotError::NotWritten`]; [`SnapshotError::StateNotWritten`].
     pub fn state_hash(&self) -> Result<u64, SnapshotError> {
         self.state_hash_with(&SnapshotOptions::new())
     }
@@ -74,12 +76,13 @@ impl World {
             let begin = composition(fragments.iter().map(|info| FragmentKey::of(info)));
             let hash = |chunk: &Chunk| chunk_hash(self, archetype, chunk, &fragments, begin);
             let chunks = archetype.chunks.iter();
-            sum = if archetype.chunks.len() == 1 {
-                chunks.map(hash).fold(sum, u64::wrapping_add)
-            } else {
-                let of_chunks = fork_join::map(chunks.collect(), hash);
-                of_chunks.into_iter().fold(sum, u64::wrapping_add)
+            let of_chunks = match archetype.chunks.len() {
+                1 => chunks.map(hash).collect(),
+                _ => fork_join::map(chunks.collect(), hash),
             };
+            for hash in of_chunks {
+                sum = sum.wrapping_add(hash?);
+            }
         }
         for resource in besides::resources(self, options)? {
             sum = sum.wrapping_add(resource_hash(resource.name, &resource.bytes));
@@ -94,7 +97,12 @@ pub(super) fn composition<'f>(fragments: impl Iterator<Item = FragmentKey<'f>>) 
     for fragment in fragments {
         names.add(&fragment.name_hash.to_le_bytes());
         names.add(&[fragment.kind as u8]);
-        names.add(&(fragment.size as u64).to_le_bytes());
+        let size = match fragment.is_written {
+            // What no value has.
+            true => u64::MAX,
+            false => fragment.size as u64,
+        };
+        names.add(&size.to_le_bytes());
     }
     names.finish()
 }
@@ -113,11 +121,20 @@ fn chunk_hash(
     chunk: &Chunk,
     fragments: &[&FragmentInfo],
     begin: u64,
-) -> u64 {
+) -> Result<u64, SnapshotError> {
     let mut begin = begin;
-    for info in fragments {
+    let mut bytes = Vec::new();
+    // (Of a chunk without entities nothing counts.)
+    let shared = fragments.iter().filter(|_| chunk.len > 0);
+    for info in shared {
         if let Some(at) = archetype.shared_at(info.id()) {
             let value = world.shared_at(archetype, chunk, at);
+            if info.is_written() {
+                // SAFETY: a value of this fragment, in a world that is lent.
+                unsafe { write_value(info, chunk.entities()[0], value, &mut bytes) }?;
+                begin = written_hash(begin, &bytes);
+                continue;
+            }
             // SAFETY: a plain value of this fragment.
             begin = unsafe { value_hash(begin, value, info.layout().size()) };
         }
@@ -132,6 +149,15 @@ fn chunk_hash(
         {
             let size = archetype.columns[at].size as usize;
             let column = chunk.array(archetype.columns[at].offset);
+            if info.is_written() {
+                for (row, hash) in hashes.iter_mut().enumerate() {
+                    let (entity, value) = (chunk.entities()[row], column.wrapping_add(row * size));
+                    // SAFETY: a value of this fragment, in a row of a world that is lent.
+                    unsafe { write_value(info, entity, value, &mut bytes) }?;
+                    *hash = written_hash(*hash, &bytes);
+                }
+                continue;
+            }
             // SAFETY: plain values of this size, one a row.
             let values = unsafe { core::slice::from_raw_parts(column, hashes.len() * size) };
             column_hash(&mut hashes, values, size);
@@ -149,7 +175,7 @@ fn chunk_hash(
         }
     }
     let sum = |sum: u64, &hash| sum.wrapping_add(avalanche(hash));
-    hashes.iter().fold(0, sum)
+    Ok(hashes.iter().fold(0, sum))
 }
 
 /// `hash` and the bytes of a value.
@@ -159,6 +185,11 @@ fn chunk_hash(
 unsafe fn value_hash(hash: u64, value: *const u8, size: usize) -> u64 {
     // SAFETY: the caller's.
     bytes_hash(hash, unsafe { core::slice::from_raw_parts(value, size) })
+}
+
+/// `hash` and the bytes that were written of a value, as many as there are.
+pub(super) fn written_hash(hash: u64, bytes: &[u8]) -> u64 {
+    bytes_hash(mix(hash, bytes.len() as u64), bytes)
 }
 
 /// Each row's hash and the bytes of its value; `values` are as many, of `size` bytes each. How many words a value has

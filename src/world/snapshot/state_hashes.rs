@@ -11,9 +11,9 @@ use crate::shown::shown;
 use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::checksum::avalanche;
-use crate::world::snapshot::content::{Column, Content, Piece};
+use crate::world::snapshot::content::{Column, Content, Looked, Piece};
 use crate::world::snapshot::fragment_keys::FragmentKeys;
-use crate::world::snapshot::state::{bytes_hash, column_hash, composition, mix, resource_hash};
+use crate::world::snapshot::state::{composition, mix, resource_hash};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// A number for each part of a world's logical state: together they say what
@@ -188,9 +188,11 @@ impl StateHashes {
         // Many chunks may have a long one.
         let mut shared = SharedHashes::new();
         let columns = content.pieces.iter().flat_map(|piece| &piece.columns);
-        for value in columns.filter_map(Column::shared) {
-            let hash = || bytes_hash(0, value);
-            shared.entry(place(value)).or_insert_with(hash);
+        for column in columns {
+            if let Some(value) = column.shared() {
+                let hash = || column.shared_hash(value);
+                shared.entry(place(column, value)).or_insert_with(hash);
+            }
         }
         let hash = |piece: &Piece<'_>| PieceHash::of(piece, begins[piece.composition], &shared);
         let hashes = match &content.pieces[..] {
@@ -313,9 +315,9 @@ impl PieceHash {
         let mut hashes = Vec::with_capacity(members.len());
         let columns = piece.columns.iter().map(|column| {
             hashes.clone_from(&members);
-            match column.shared().map(|value| shared[&place(value)]) {
+            match column.shared().map(|value| shared[&place(column, value)]) {
                 Some(value) => hashes.iter_mut().for_each(|hash| *hash = mix(*hash, value)),
-                None => column_hash(&mut hashes, column.values, column.size),
+                None => column.add_values(&mut hashes),
             }
             let values = hashes.iter().map(|&hash| avalanche(hash));
             let values = values.fold(0, u64::wrapping_add);
@@ -348,12 +350,12 @@ impl PieceHash {
     }
 }
 
-/// The hashes of shared values, by the places where these lie.
-type SharedHashes = HashMap<(usize, usize), u64>;
+/// The hashes of shared values, by the places where these lie, and whether they are written: then their length counts.
+type SharedHashes = HashMap<(usize, usize, bool), u64>;
 
-/// Where bytes lie.
-fn place(bytes: &[u8]) -> (usize, usize) {
-    (bytes.as_ptr().addr(), bytes.len())
+/// Where the bytes of a column lie.
+fn place(column: &Column<'_>, bytes: &[u8]) -> (usize, usize, bool) {
+    (bytes.as_ptr().addr(), bytes.len(), column.is_written)
 }
 
 /// That an entity is one of those who have something.
@@ -388,6 +390,9 @@ impl World {
     /// # Errors
     /// As for [`state_hash`](Self::state_hash).
     pub fn state_hashes(&self, options: &SnapshotOptions) -> Result<StateHashes, SnapshotError> {
-        Ok(StateHashes::of_content(&Content::of_world(self, options)?))
+        let looked = Looked::at(self, options)?;
+        Ok(StateHashes::of_content(&Content::of_world(
+            &looked, options,
+        )?))
     }
 }

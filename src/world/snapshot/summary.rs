@@ -81,7 +81,7 @@ pub struct FragmentSummary {
     pub name: String,
     /// Its role.
     pub kind: FragmentKind,
-    /// Bytes of a value.
+    /// Bytes of a value; of one that [is written](Self::is_written), in memory where it was saved.
     pub size: u64,
     /// Alignment of a value, in bytes.
     pub align: u64,
@@ -90,6 +90,10 @@ pub struct FragmentSummary {
     pub shape: u64,
     /// It can be switched off.
     pub enableable: bool,
+    /// Its values are written as its type [says](crate::fragment::FragmentRegistry::register_written_as), each with its own
+    /// length.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub is_written: bool,
     /// Entities that have it, or its chunk's or shared value. If it is none, the file can be loaded where it is not
     /// registered.
     pub entities: u64,
@@ -131,6 +135,7 @@ impl SnapshotSummary {
             align: fragment.align,
             shape: fragment.shape,
             enableable: fragment.enableable,
+            is_written: fragment.is_written,
             entities: 0,
         }));
         let mut summary = Self {
@@ -198,11 +203,14 @@ impl fmt::Display for SnapshotSummary {
         )?;
         write!(f, "{:>10} {:>7}  fragments", "entities", "bytes")?;
         for fragment in self.fragments.iter().filter(|one| one.entities > 0) {
+            let bytes = match fragment.is_written {
+                true => "written".into(),
+                false => fragment.size.to_string(),
+            };
             write!(
                 f,
-                "\n{:>10} {:>7}  {} ({})",
+                "\n{:>10} {bytes:>7}  {} ({})",
                 fragment.entities,
-                fragment.size,
                 shown(&fragment.name),
                 fragment.kind
             )?;

@@ -9,9 +9,10 @@ use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
 use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
-use crate::world::snapshot::format::{FORMAT, FULL_CHUNK, Header, kind_byte};
+use crate::world::snapshot::format::{FORMAT, FULL_CHUNK, Header, NEWEST, kind_byte};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::saved_worlds::SavedWorlds;
+use crate::world::snapshot::written::{WrittenColumn, WrittenColumns};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// Bytes that are put together before they are written.
@@ -42,6 +43,8 @@ struct Part<'w> {
     /// Each with its fragment.
     shared: Vec<(FragmentId, SharedId)>,
     shared_numbers: HashMap<SharedId, u32>,
+    /// What closures have written, of all that are in the file.
+    written: WrittenColumns,
     besides: Besides<'w>,
 }
 
@@ -113,14 +116,21 @@ impl<'w> Snapshot<'w> {
         let mut at = Header::BYTES as u64 + 4 * u64::from(slots);
         directory.extend(self.write_versions(out, slots)?.to_le_bytes());
         let is_needed = |id| self.needed.contains(id);
-        list_fragments(&mut directory, &self.fragments, is_needed, &self.enableable);
+        let format = format_of(&self.fragments);
+        list_fragments(
+            &mut directory,
+            format,
+            &self.fragments,
+            is_needed,
+            &self.enableable,
+        );
         number(&mut directory, self.worlds.len());
         for part in &self.worlds {
             self.write_world(part, out, &mut directory, &mut at)?;
         }
         out.write_all(&directory)?;
         Ok(Header {
-            format: FORMAT,
+            format,
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
@@ -147,9 +157,8 @@ impl<'w> Snapshot<'w> {
         for &(fragment, value) in &part.shared {
             let fragment = self.numbers[&fragment];
             directory.extend(fragment.to_le_bytes());
-            let size = self.fragments[fragment as usize].layout().size();
-            // SAFETY: a plain value of this fragment.
-            directory.extend(unsafe { bytes_of(part.world.shared.get(value), size) });
+            let info = self.fragments[fragment as usize];
+            write_shared(info, part.world.shared.get(value), &part.written, directory);
         }
         number(directory, part.archetypes.len());
         for (data, infos) in &part.archetypes {
@@ -164,8 +173,13 @@ impl<'w> Snapshot<'w> {
                 for value in part.key(data, infos, chunk.group) {
                     directory.extend(value.to_le_bytes());
                 }
+                for column in part.written_columns(data, chunk, infos) {
+                    let bytes = column.map_or(0, WrittenColumn::file_bytes);
+                    directory.extend(bytes.to_le_bytes());
+                }
                 let mut checksum = Checksum::new();
-                pieces(data, chunk, infos, &self.enableable, |bytes| {
+                let what = (*data, chunk, &infos[..], &part.written);
+                pieces(what, &self.enableable, |bytes| {
                     checksum.add(bytes);
                     *at += bytes.len() as u64;
                     out.write_all(bytes)
@@ -238,9 +252,13 @@ impl<'w> Part<'w> {
             templates: Vec::new(),
             shared: Vec::new(),
             shared_numbers: HashMap::new(),
+            written: WrittenColumns::default(),
             besides: Besides::of(world, (together, options))?,
         };
         part.number_shared();
+        let archetypes = part.archetypes.iter();
+        let archetypes = archetypes.map(|(data, infos)| (*data, &infos[..]));
+        part.written = WrittenColumns::of(world, archetypes)?;
         Ok(part)
     }
 
@@ -281,6 +299,20 @@ impl<'w> Part<'w> {
             }
         }
         places
+    }
+
+    /// The columns of a chunk that are written, in the order of the archetype's fragments; `None` if it has no entities.
+    fn written_columns<'s>(
+        &'s self,
+        data: &'s Archetype,
+        chunk: &'s Chunk,
+        infos: &'s [&'w FragmentInfo],
+    ) -> impl Iterator<Item = Option<&'s WrittenColumn>> {
+        let written = infos.iter().filter(|info| info.is_written());
+        written.filter_map(move |info| {
+            let column = data.columns[data.column_of(info.id())?];
+            Some(self.written.column(chunk.array(column.offset), info.id()))
+        })
     }
 
     /// Gives a number to each shared value that some entity has.
@@ -354,9 +386,35 @@ impl<'w> Part<'w> {
     }
 }
 
-/// The fragments of a file, of which some are needed: an entity has them.
+/// The format of a file with these fragments.
+pub(super) fn format_of(fragments: &[&FragmentInfo]) -> u32 {
+    match fragments.iter().any(|info| info.is_written()) {
+        true => NEWEST,
+        false => FORMAT,
+    }
+}
+
+/// A shared value of a fragment: as it lies in memory, or what was written of it.
+pub(super) fn write_shared(
+    info: &FragmentInfo,
+    value: *const u8,
+    written: &WrittenColumns,
+    directory: &mut Vec<u8>,
+) {
+    if info.is_written() {
+        let bytes = written.shared(value, info.id());
+        number(directory, bytes.len());
+        directory.extend(bytes);
+        return;
+    }
+    // SAFETY: a plain value of this fragment.
+    directory.extend(unsafe { bytes_of(value, info.layout().size()) });
+}
+
+/// The fragments of a file of this format, of which some are needed: an entity has them.
 pub(super) fn list_fragments(
     directory: &mut Vec<u8>,
+    format: u32,
     fragments: &[&FragmentInfo],
     is_needed: impl Fn(FragmentId) -> bool,
     enableable: &FragmentSet,
@@ -369,6 +427,9 @@ pub(super) fn list_fragments(
         number(directory, info.layout().align());
         directory.extend((info.layout().size() as u64).to_le_bytes());
         directory.extend(info.shape().to_le_bytes());
+        if format == NEWEST {
+            directory.push(info.is_written().into());
+        }
         number(directory, info.name().len());
         directory.extend(info.name().as_bytes());
     }
@@ -454,9 +515,7 @@ fn saved_chunks(data: &Archetype) -> impl Iterator<Item = (u32, &Chunk)> {
 
 /// The bytes of a chunk, piece by piece: see `format`.
 fn pieces(
-    data: &Archetype,
-    chunk: &Chunk,
-    infos: &[&FragmentInfo],
+    (data, chunk, infos, written): (&Archetype, &Chunk, &[&FragmentInfo], &WrittenColumns),
     enableable: &FragmentSet,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -466,8 +525,16 @@ fn pieces(
     for info in infos {
         if let Some(at) = data.column_of(info.id()) {
             let column = data.columns[at];
-            // SAFETY: plain values of this size, one a row.
-            write(unsafe { bytes_of(chunk.array(column.offset), len * column.size as usize) })?;
+            let first = chunk.array(column.offset);
+            if info.is_written() {
+                if let Some(column) = written.column(first, info.id()) {
+                    write(&column.lengths())?;
+                    write(&column.bytes)?;
+                }
+            } else {
+                // SAFETY: plain values of this size, one a row.
+                write(unsafe { bytes_of(first, len * column.size as usize) })?;
+            }
         }
         if enableable.contains(info.id()) {
             write(&bits(data, chunk, info.id()))?;

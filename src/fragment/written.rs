@@ -1,0 +1,252 @@
+//! `WrittenForm`: how values of a fragment that are more than their bytes become bytes, and values again.
+//!
+//! As a [`StateForm`](crate::fragment::StateForm) is for values that are no entity's. These lie in columns: they are written
+//! from where they are, and read to where they are to be.
+
+use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use std::error::Error;
+
+use crate::entity::EntityMap;
+use crate::fragment::info::{FragmentDraft, address};
+use crate::fragment::state::{Reason, with_causes};
+use crate::fragment::{
+    Fragment, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, SharedFragment,
+    StateWritten,
+};
+
+type Write = dyn Fn(*const u8, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
+type Read = dyn Fn(&[u8], &EntityMap, *mut u8) -> Result<(), Reason> + Send + Sync;
+
+/// What was said of how values of a fragment are written and read.
+pub(crate) struct WrittenForm {
+    write: Box<Write>,
+    read: Box<Read>,
+}
+
+// A value of the user's that two closures have, which any thread may call: one of them that has panicked leaves it as any
+// other call leaves what many have.
+impl UnwindSafe for WrittenForm {}
+impl RefUnwindSafe for WrittenForm {}
+
+impl WrittenForm {
+    fn new<T, W, E>(
+        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Fragment,
+        W: StateWritten,
+        E: Into<Reason>,
+    {
+        Self {
+            write: Box::new(move |value, bytes| {
+                // SAFETY: of `Self::write`.
+                let value = unsafe { &*address::<T>(value.cast_mut()) };
+                write(value, bytes).into_result()
+            }),
+            read: Box::new(move |bytes, entities, to| {
+                let value = read(bytes, entities).map_err(Into::into)?;
+                // SAFETY: of `Self::read`.
+                unsafe { address::<T>(to).write(value) };
+                Ok(())
+            }),
+        }
+    }
+
+    /// Writes a value to `bytes`, which are none when it begins; or why it cannot be written.
+    ///
+    /// # Safety
+    /// A value of the fragment that was given this form, which nobody changes meanwhile.
+    pub(crate) unsafe fn write(&self, value: *const u8, bytes: &mut Vec<u8>) -> Result<(), String> {
+        bytes.clear();
+        (self.write)(value, bytes).map_err(|reason| with_causes(&*reason))?;
+        match u32::try_from(bytes.len()) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(format!("it has {} bytes, which are 4 GiB", bytes.len())),
+        }
+    }
+
+    /// Makes a value of some bytes, which names the entities that are meant, or says why there is none. Where it is to be,
+    /// there is one only if that is `Ok`.
+    ///
+    /// # Safety
+    /// Room for a value of the fragment that was given this form.
+    pub(crate) unsafe fn read(
+        &self,
+        bytes: &[u8],
+        entities: &EntityMap,
+        to: *mut u8,
+    ) -> Result<(), String> {
+        (self.read)(bytes, entities, to).map_err(|reason| with_causes(&*reason))
+    }
+}
+
+impl fmt::Debug for WrittenForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WrittenForm").finish_non_exhaustive()
+    }
+}
+
+impl FragmentRegistry {
+    /// Registers the fragment of a type whose values are more than their bytes (a text, a list, an enum with fields, what
+    /// has a foreign type in it), with a [name of its own](Self::register_plain_as), and says how they are written and read:
+    /// so entities that have it are [saved](crate::world::World::save), [hashed](crate::world::World::state_hash),
+    /// [compared](crate::world::World::differences) and [loaded](crate::world::World::load) as others are.
+    ///
+    /// `write` appends the bytes of a value, which the file delimits, or says why it [cannot](StateWritten); `read` gets them,
+    /// and makes a value that is the same, or says why there is none. The map tells `read` [who has become
+    /// whom](EntityMap::apply), for handles in the value; where ids are the old ones it keeps them all.
+    ///
+    /// What `write` gives is what is hashed and compared: it must be the same for equal values, on any thread. (That of a
+    /// `HashMap` is in another order each time: sort it.) The two are called by many threads at once, `write` for each value
+    /// once a save or a hash, before the first byte of a file is written: all bytes that it gives are kept until the file is
+    /// whole. If one of them panics, so does whoever saves, hashes or loads: no world and no file has changed, and values that
+    /// were read until then end.
+    ///
+    /// A file knows no fields of such a type, nor its size. Older forms of its values `read` knows itself (a first byte that
+    /// is a version does), and [nothing is converted](crate::world::LoadOptions::convert) for it. A fragment that files have as
+    /// plain data, and that is written now, or the other way round, [is refused](crate::world::SnapshotError::WrittenOtherwise):
+    /// the old type stays registered under the name that files have, and the new one has another.
+    ///
+    /// The first that is said of a type stays. Not for tags, which are plain or left out, nor for chunk fragments: so it is
+    /// with fragments, [shared](Self::register_written_shared_as) and [const
+    /// shared](Self::register_written_const_shared_as) ones. Plain data stays quicker by far: it is copied as it lies. That
+    /// values can be [cloned](Self::register_clone) is said beside this.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// /// What somebody is about to do.
+    /// #[derive(Debug, PartialEq)]
+    /// enum Order { Idle, Follow(Entity), Say(String) }
+    ///
+    /// fn register(universe: &Universe) -> Result<(), WorldError> {
+    ///     universe.registry().register_written_as(
+    ///         "order",
+    ///         |order: &Order, bytes| match order {
+    ///             Order::Idle => bytes.push(0),
+    ///             Order::Follow(whom) => {
+    ///                 bytes.push(1);
+    ///                 bytes.extend(whom.to_bits().to_le_bytes());
+    ///             }
+    ///             Order::Say(words) => {
+    ///                 bytes.push(2);
+    ///                 bytes.extend(words.as_bytes());
+    ///             }
+    ///         },
+    ///         |bytes, entities| match bytes {
+    ///             [0] => Ok(Order::Idle),
+    ///             [1, whom @ ..] => {
+    ///                 let bits = whom.try_into().map(u64::from_le_bytes).map_err(|_| "half a handle")?;
+    ///                 let mut whom = Entity::try_from_bits(bits).ok_or("no entity is followed")?;
+    ///                 entities.apply(&mut whom);
+    ///                 Ok(Order::Follow(whom))
+    ///             }
+    ///             [2, words @ ..] => {
+    ///                 let words = std::str::from_utf8(words).map_err(|_| "no words")?;
+    ///                 Ok(Order::Say(words.into()))
+    ///             }
+    ///             _ => Err("no such order"),
+    ///         },
+    ///     )?;
+    ///     Ok(())
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// register(world.universe())?;
+    /// let ant = world.create((Order::Say("here".into()),))?;
+    /// let bee = world.create((Order::Follow(ant),))?;
+    /// let saved = world.to_snapshot(&Default::default())?;
+    /// let (copy, come) = World::from_snapshot_remapped(&saved, world.universe(), &Default::default())?;
+    /// let [ant, bee] = [ant, bee].map(|entity| come.get(entity).unwrap());
+    /// assert_eq!(copy.get::<Order>(ant)?, &Order::Say("here".into()));
+    /// assert_eq!(copy.get::<Order>(bee)?, &Order::Follow(ant));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`register_plain_as`](Self::register_plain_as); [`FragmentError::SavedOtherwise`] if it is registered as plain
+    /// data; [`FragmentError::WrongKind`] if the type has no size: it is a tag.
+    #[doc(alias = "serialize")]
+    #[doc(alias = "serde")]
+    pub fn register_written_as<T, W, E>(
+        &self,
+        name: &str,
+        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<&FragmentInfo, FragmentError>
+    where
+        T: Fragment,
+        W: StateWritten,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        if size_of::<T>() == 0 {
+            return Err(FragmentError::WrongKind {
+                name: name.into(),
+                is: FragmentKind::Tag,
+                wanted: FragmentKind::Fragment,
+            });
+        }
+        self.add_written(
+            FragmentDraft::fragment::<T>().named(name),
+            WrittenForm::new(write, read),
+        )
+    }
+
+    /// Registers the shared fragment of a type whose values are more than their bytes, with a name of its own, and says how
+    /// they are [written and read](Self::register_written_as). A value is written once, however many entities have it, and
+    /// values that come out of a file and are equal are one.
+    ///
+    /// # Errors
+    /// As there, but that a type without a size is a shared fragment as others are.
+    pub fn register_written_shared_as<T, W, E>(
+        &self,
+        name: &str,
+        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<&FragmentInfo, FragmentError>
+    where
+        T: SharedFragment,
+        W: StateWritten,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.add_written(
+            FragmentDraft::shared::<T>().named(name),
+            WrittenForm::new(write, read),
+        )
+    }
+
+    /// Registers the const shared fragment of a type whose values are more than their bytes, with a name of its own, and says
+    /// how they are [written and read](Self::register_written_as), as [shared ones](Self::register_written_shared_as) are.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn register_written_const_shared_as<T, W, E>(
+        &self,
+        name: &str,
+        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<&FragmentInfo, FragmentError>
+    where
+        T: SharedFragment,
+        W: StateWritten,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        self.add_written(
+            FragmentDraft::const_shared::<T>().named(name),
+            WrittenForm::new(write, read),
+        )
+    }
+
+    /// `form` is of the type that stands for the draft.
+    fn add_written(
+        &self,
+        draft: FragmentDraft,
+        form: WrittenForm,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.add_named(draft)?;
+        info.set_written(form)?;
+        Ok(info)
+    }
+}

@@ -64,8 +64,62 @@ megachunk::plain!(Grudge {
     heat
 });
 
+/// What somebody says, to whom: more than its bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Words {
+    pub(crate) to: Entity,
+    pub(crate) text: String,
+}
+
+/// A shared value that is more than its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Tribe(pub(crate) String);
+
+fn write_words(words: &Words, bytes: &mut Vec<u8>) {
+    bytes.extend(words.to.to_bits().to_le_bytes());
+    bytes.extend(words.text.as_bytes());
+}
+
+fn read_words(bytes: &[u8], entities: &EntityMap) -> Result<Words, &'static str> {
+    let (to, text) = bytes.split_first_chunk().ok_or("half a handle")?;
+    let mut to = Entity::try_from_bits(u64::from_le_bytes(*to)).ok_or("said to nobody")?;
+    entities.apply(&mut to);
+    let text = core::str::from_utf8(text).map_err(|_| "no text")?.into();
+    Ok(Words { to, text })
+}
+
+/// Registers what is written.
+fn register_written(registry: &FragmentRegistry) {
+    registry
+        .register_written_as("words", write_words, read_words)
+        .unwrap();
+    registry
+        .register_written_shared_as(
+            "tribe",
+            |tribe: &Tribe, bytes| bytes.extend(tribe.0.as_bytes()),
+            |bytes, _| String::from_utf8(bytes.to_vec()).map(Tribe),
+        )
+        .unwrap();
+}
+
+/// Lets some of a world's entities say something, and others be of a tribe.
+pub(crate) fn let_speak(world: &mut World) {
+    let all = all_of(world);
+    for (at, &entity) in all.iter().enumerate() {
+        if at % 2 == 0 {
+            let (to, text) = (all[at / 2], "so ".repeat(at % 5));
+            world.add(entity, (Words { to, text },)).unwrap();
+        }
+        if at % 3 == 1 {
+            let tribe = Tribe(["", "ants"][at % 2].into());
+            world.add(entity, ().shared(tribe)).unwrap();
+        }
+    }
+}
+
 /// Registers all that the worlds of this file have.
 pub(crate) fn register(registry: &FragmentRegistry) {
+    register_written(registry);
     registry.register_plain::<Position>().unwrap();
     registry.register_plain::<u64>().unwrap();
     registry.register_plain::<Grudge>().unwrap();
@@ -110,6 +164,7 @@ fn read_motto(bytes: &[u8], _: &EntityMap) -> Result<Motto, std::string::FromUtf
 pub(crate) fn universe() -> Universe {
     let universe = Universe::new();
     register_state(universe.registry());
+    register_written(universe.registry());
     universe
         .registry()
         .define_plain("armed", Layout::new::<()>())
@@ -500,7 +555,13 @@ fn described(world: &World, entity: Entity, new: impl Fn(Entity) -> Entity) -> S
         against: new(grudge.against),
         ..*grudge
     });
-    let parts: [&dyn core::fmt::Debug; 13] = [
+    let words = world.get::<Words>(entity).map(|words| Words {
+        to: new(words.to),
+        text: words.text.clone(),
+    });
+    let parts: [&dyn core::fmt::Debug; 15] = [
+        &words.ok(),
+        &world.shared::<Tribe>(entity).ok(),
         &world.get::<Position>(entity).ok(),
         &world.get::<u64>(entity).ok(),
         &world.get::<[u8; 3]>(entity).ok(),

@@ -63,3 +63,4 @@ mod threads;
 mod undone;
 mod values;
 mod whole_chunks;
+mod written;

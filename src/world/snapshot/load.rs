@@ -24,7 +24,8 @@ use crate::world::{World, WorldError};
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
     /// the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with
-    /// the same [fields](crate::fragment::Plain::SHAPE) where these are known; so are the types of its resources and of what
+    /// the same [fields](crate::fragment::Plain::SHAPE) where these are known, or, if their values are
+    /// [written](crate::fragment::FragmentRegistry::register_written_as), as such; so are the types of its resources and of what
     /// its delayed signals carry, as [part of the state](crate::fragment::FragmentRegistry::register_state).
     /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from
     /// which [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
@@ -135,6 +136,7 @@ impl World {
     ///
     /// # Errors
     /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.
+    /// (And what panics that [reads values](crate::fragment::FragmentRegistry::register_written_as) of yours.)
     /// There is no world then, and any other is untouched; the universe is dropped.
     pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
         Self::load_with(path, universe, &LoadOptions::new())

@@ -121,6 +121,9 @@ impl LoadOptions {
     ///
     /// Of a name whose [fields are ignored](Self::ignore_fields), too, what a conversion is for is converted.
     ///
+    /// Nothing is converted for what [is written](crate::fragment::FragmentRegistry::register_written_as), here or in the file: who
+    /// reads it knows its older forms.
+    ///
     /// A type without fields is a tag as a fragment, which is another role: one that has got its first field, or lost its last,
     /// is not converted there, and [refused](crate::world::SnapshotError::Unregistered) as any other in another role.
     ///

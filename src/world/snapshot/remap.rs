@@ -27,7 +27,8 @@ impl World {
     ///
     /// Handles in values lead to the entities that were meant, where the fragment's type is one that [knows its
     /// handles](crate::fragment::Plain::MAP_ENTITIES): [`Entity`], arrays, and what [`plain!`](crate::plain) makes
-    /// plain, in fragments, chunk fragments and shared ones. In a fragment that is
+    /// plain, in fragments, chunk fragments and shared ones; and where what
+    /// [reads](crate::fragment::FragmentRegistry::register_written_as) values leads them there. In a fragment that is
     /// [defined](crate::fragment::FragmentRegistry::define_plain) by its layout alone nobody knows what is a handle: there
     /// they stay as they are, and may name others who live now; whoever defines it [changes](EntityMap::apply) them, once.
     ///
@@ -104,7 +105,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`load`](Self::load), but that the universe may be in use; if it has not room for as many entities; and
-    /// [`SnapshotError::NotAValue`], and [`StateNotRead`](SnapshotError::StateNotRead) of a resource or what a signal carries,
+    /// [`SnapshotError::NotAValue`], [`NotRead`](SnapshotError::NotRead), and [`StateNotRead`](SnapshotError::StateNotRead) of a resource or what a signal carries,
     /// also of a value that is none any more because it names somebody who does not come.
     /// There is no world then, and none of the entities.
     pub fn load_remapped(

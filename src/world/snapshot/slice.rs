@@ -221,7 +221,8 @@ impl<'w> Slice<'w> {
                         let value = first.wrapping_add(row.row as usize * size);
                         (entity_in(data, *row), value.cast_const())
                     });
-                    let column = WrittenColumn::of(info, values)?;
+                    // SAFETY: the fragment's values, in rows of a world that is lent.
+                    let column = unsafe { WrittenColumn::of(info, values) }?;
                     chunk.written.push((info.id(), column));
                 } else {
                     let first = &data.chunks[chunk.rows[0].chunk as usize];

@@ -25,7 +25,10 @@ pub(super) struct WrittenColumn {
 
 impl WrittenColumn {
     /// Of so many values, each with its entity, of a fragment that is written.
-    pub(super) fn of(
+    ///
+    /// # Safety
+    /// Values of this fragment, which nobody changes meanwhile.
+    pub(super) unsafe fn of(
         info: &FragmentInfo,
         values: impl ExactSizeIterator<Item = (Entity, *const u8)>,
     ) -> Result<Self, SnapshotError> {
@@ -35,7 +38,7 @@ impl WrittenColumn {
         };
         let mut value_bytes = Vec::new();
         for (entity, value) in values {
-            // SAFETY: a value of this fragment, in a world that is lent.
+            // SAFETY: the caller's.
             unsafe { write_value(info, entity, value, &mut value_bytes) }?;
             column.bytes.extend_from_slice(&value_bytes);
             column.ends.push(column.bytes.len());
@@ -117,7 +120,8 @@ impl WrittenColumns {
             let rows = chunk.entities().iter().enumerate();
             let values =
                 rows.map(|(row, &entity)| (entity, first.wrapping_add(row * size).cast_const()));
-            let column = WrittenColumn::of(info, values)?;
+            // SAFETY: the fragment's values, one a row, in a world that is lent.
+            let column = unsafe { WrittenColumn::of(info, values) }?;
             Ok(((first.addr(), info.id()), column))
         };
         let written: Vec<Result<_, SnapshotError>> = match tasks.len() {
@@ -146,7 +150,9 @@ impl WrittenColumns {
         let key = (value.addr(), info.id());
         if !self.columns.contains_key(&key) {
             let values = chunk.entities().iter().take(1);
-            let column = WrittenColumn::of(info, values.map(|&entity| (entity, value)))?;
+            let values = values.map(|&entity| (entity, value));
+            // SAFETY: the fragment's value, in a world that is lent.
+            let column = unsafe { WrittenColumn::of(info, values) }?;
             self.columns.insert(key, column);
         }
         Ok(())

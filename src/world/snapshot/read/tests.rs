@@ -215,3 +215,74 @@ fn a_fragment_without_bytes_and_a_tag_with_some_are_damage() {
         assert!(error.to_string().contains("a tag has none"), "{error}");
     }
 }
+
+#[test]
+fn a_column_of_written_values_is_as_long_as_their_lengths_say() {
+    let universe = || {
+        let universe = Universe::ordered();
+        let write = |text: &String, bytes: &mut Vec<u8>| bytes.extend(text.as_bytes());
+        let read = |bytes: &[u8], _: &EntityMap| String::from_utf8(bytes.to_vec());
+        let registered = universe.registry().register_written_as("text", write, read);
+        registered.unwrap();
+        universe
+    };
+    let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
+    let all = ["one", "", "three"].map(|text| world.create((text.to_owned(),)).unwrap());
+    let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+    let load = |file: &[u8]| World::from_snapshot(file, universe());
+    // Behind the versions of three slots and the handles.
+    let (versions, lengths) = (3 * 4, 3 * 4 + 3 * 8);
+    let header = Header::read(&file, file.len() as u64).unwrap();
+    let with_lengths = |told: [u32; 3]| {
+        let (mut file, begin) = (file.clone(), Header::BYTES + lengths);
+        assert_eq!(
+            file[begin..begin + 12],
+            [3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0]
+        );
+        let told = told.into_iter().flat_map(u32::to_le_bytes);
+        file.splice(begin..begin + 12, told);
+        let chunk = &file[Header::BYTES + versions..header.directory as usize];
+        let checksum = Checksum::of(chunk);
+        let at = file.len() - NOTHING - 8;
+        file[at..at + 8].copy_from_slice(&checksum.to_le_bytes());
+        sealed(file, header)
+    };
+    let cut = load(&with_lengths([1, 3, 4])).unwrap();
+    let texts = all.map(|entity| cut.get::<String>(entity).unwrap().clone());
+    assert_eq!(texts, ["o", "net", "hree"]);
+    for told in [[3, 0, 4], [3, 0, 6], [u32::MAX; 3], [0, 0, u32::MAX]] {
+        let expected = SnapshotError::Damaged {
+            what: "the lengths of a fragment's values are not those of its column",
+            at: (Header::BYTES + lengths) as u64,
+        };
+        let strange = with_lengths(told);
+        assert_eq!(load(&strange).unwrap_err(), expected, "{told:?}");
+        assert_eq!(Saved::whole(&strange).err(), Some(expected), "{told:?}");
+    }
+    // Before the checksum of the chunk: bytes of the column.
+    let at = file.len() - NOTHING - 16;
+    assert_eq!(file[at..at + 8], 20_u64.to_le_bytes());
+    for bytes in [0, 11, 19, 21, 1 << 40, u64::MAX - 30, u64::MAX] {
+        let mut strange = file.clone();
+        strange[at..at + 8].copy_from_slice(&bytes.to_le_bytes());
+        let strange = sealed(strange, header);
+        let refused = load(&strange).unwrap_err();
+        assert!(
+            matches!(refused, SnapshotError::Damaged { .. }),
+            "{bytes}: {refused}"
+        );
+        assert!(Saved::told(header_of(&strange), &strange[header.directory as usize..]).is_err());
+    }
+    // Behind the checksum of the versions, and how many fragments there are: its role.
+    for role in [1, 2] {
+        let mut strange = file.clone();
+        strange[header.directory as usize + 12] = role;
+        let refused = load(&sealed(strange, header)).unwrap_err().to_string();
+        let told = ["a tag has none", "what is written is a fragment"];
+        assert!(refused.contains(told[usize::from(role) - 1]), "{refused}");
+    }
+}
+
+fn header_of(file: &[u8]) -> Header {
+    Header::read(file, file.len() as u64).unwrap()
+}

@@ -22,7 +22,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a closure gives back that [writes values](FragmentRegistry::register_state_with): nothing, or a `Result` that says
+/// What a closure gives back that writes values, of the [state](FragmentRegistry::register_state_with) or of a
+/// [fragment](FragmentRegistry::register_written_as): nothing, or a `Result` that says
 /// whether the value can be written.
 ///
 /// Sealed: there are no others.

@@ -4,6 +4,7 @@
 //! says the next time. In a file a column is the length of each value, four bytes each, and then their bytes.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
@@ -148,12 +149,12 @@ impl WrittenColumns {
         };
         let value = world.shared_at(data, chunk, at);
         let key = (value.addr(), info.id());
-        if !self.columns.contains_key(&key) {
+        if let Entry::Vacant(vacant) = self.columns.entry(key) {
             let values = chunk.entities().iter().take(1);
             let values = values.map(|&entity| (entity, value));
             // SAFETY: the fragment's value, in a world that is lent.
             let column = unsafe { WrittenColumn::of(info, values) }?;
-            self.columns.insert(key, column);
+            vacant.insert(column);
         }
         Ok(())
     }

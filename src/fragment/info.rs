@@ -97,6 +97,12 @@ impl MapValue {
     }
 }
 
+// Who holds one need not say in which state a closure of the user's is after a panic: that is theirs, as of all they share.
+#[cfg(not(loom))]
+impl core::panic::UnwindSafe for MapValue {}
+#[cfg(not(loom))]
+impl core::panic::RefUnwindSafe for MapValue {}
+
 #[cfg(not(loom))]
 impl fmt::Debug for MapValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

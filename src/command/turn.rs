@@ -14,8 +14,8 @@ pub struct Turn<'r> {
     pub(crate) version: u32,
     /// Its place in the order: its commands and signals come in this order.
     pub(crate) rank: u32,
-    /// Whose order that is.
-    pub(crate) plan: u32,
+    /// Who records its commands: of which plan that order is, or nobody's.
+    pub(crate) source: Source,
     /// In an ordered universe: whence the ids come that it gives, and which pieces of them are its own.
     pub(crate) stripes: Option<&'r Arc<Stripes>>,
     pub(crate) first_piece: u32,
@@ -23,14 +23,6 @@ pub struct Turn<'r> {
 }
 
 impl Turn<'_> {
-    /// Which processor it is.
-    pub(crate) fn source(&self) -> Source {
-        Source {
-            plan: self.plan,
-            rank: self.rank,
-        }
-    }
-
     /// Its pieces of the ids.
     pub(crate) fn pieces(&self) -> Range<u32> {
         self.first_piece..self.end_piece

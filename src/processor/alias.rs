@@ -5,36 +5,89 @@
 //! a processor runs on it. Who is switched off lends nothing: when somebody is switched on, all archetypes are looked
 //! at again.
 
+use crate::archetype::Archetype;
 use crate::fragment::FragmentId;
-use crate::processor::NetModes;
 use crate::processor::entry::Entry;
-use crate::processor::needs::sees;
+use crate::processor::needs::{Needs, sees};
+use crate::processor::{NetModes, ScheduleError};
 use crate::world::World;
 
 /// Queries of one processor that must not see one archetype.
 #[derive(Debug)]
-struct Pair {
-    entry: usize,
+pub(super) struct Pair {
     queries: (usize, usize),
     /// What both lend, where it is there.
     fragments: Vec<FragmentId>,
 }
 
-/// Why a processor must not run.
+/// What a processor would lend twice.
 #[derive(Debug)]
-pub(super) struct Alias {
-    /// The processor's number.
-    pub(super) entry: usize,
-    /// What it would lend twice.
+pub(super) struct Clash {
     pub(super) fragment: FragmentId,
     /// What its queries exclude each other by, and can be switched off.
     pub(super) apart_by: Option<FragmentId>,
 }
 
+impl Pair {
+    /// All of a processor.
+    pub(super) fn all(needs: &Needs) -> Vec<Self> {
+        let queries = &needs.queries;
+        let mut pairs = Vec::new();
+        for (b, later) in queries.iter().enumerate() {
+            for (a, earlier) in queries[..b].iter().enumerate() {
+                let fragments = earlier.conflicts_with(later);
+                if !fragments.is_empty() {
+                    pairs.push(Self {
+                        queries: (a, b),
+                        fragments,
+                    });
+                }
+            }
+        }
+        pairs
+    }
+
+    /// What both would lend of an archetype.
+    pub(super) fn clash(&self, needs: &Needs, archetype: &Archetype) -> Option<Clash> {
+        let (a, b) = (
+            &needs.queries[self.queries.0],
+            &needs.queries[self.queries.1],
+        );
+        if !sees(a, archetype) || !sees(b, archetype) {
+            return None;
+        }
+        // What may be there need not be: then neither lends it.
+        let mut lent = self.fragments.iter();
+        let &fragment = lent.find(|&&id| archetype.set.contains(id))?;
+        Some(Clash {
+            fragment,
+            apart_by: a.excluded_with(b).find(|&id| archetype.set.contains(id)),
+        })
+    }
+}
+
+impl Clash {
+    /// Says it.
+    #[cold]
+    pub(super) fn refuse(&self, processor: &str, world: &World) -> ScheduleError {
+        let name = |id| -> Box<str> {
+            let info = world.registry().get(id);
+            info.map_or("", |info| info.name()).into()
+        };
+        ScheduleError::Aliased {
+            processor: processor.into(),
+            name: name(self.fragment),
+            resource: false,
+            apart_by: self.apart_by.map(name),
+        }
+    }
+}
+
 /// All that there are in a schedule.
 #[derive(Debug)]
 pub(super) struct Aliases {
-    pairs: Vec<Pair>,
+    /// Each with its processor's number.
+    pairs: Vec<(usize, Pair)>,
     /// The world's identity, and its archetypes that were looked at.
     world: u64,
     archetypes: usize,
@@ -42,24 +95,12 @@ pub(super) struct Aliases {
 
 impl Aliases {
     pub(super) fn new(entries: &[Entry]) -> Self {
-        let mut pairs = Vec::new();
-        for (entry, data) in entries.iter().enumerate() {
-            let queries = data.needs.as_ref().map_or(&[][..], |needs| &needs.queries);
-            for (b, later) in queries.iter().enumerate() {
-                for (a, earlier) in queries[..b].iter().enumerate() {
-                    let fragments = earlier.conflicts_with(later);
-                    if !fragments.is_empty() {
-                        pairs.push(Pair {
-                            entry,
-                            queries: (a, b),
-                            fragments,
-                        });
-                    }
-                }
-            }
-        }
+        let of = |(at, entry): (usize, &Entry)| {
+            let pairs = entry.needs.as_ref().map_or_else(Vec::new, Pair::all);
+            pairs.into_iter().map(move |pair| (at, pair))
+        };
         Self {
-            pairs,
+            pairs: entries.iter().enumerate().flat_map(of).collect(),
             world: 0,
             archetypes: 0,
         }
@@ -72,13 +113,13 @@ impl Aliases {
         !self.pairs.is_empty()
     }
 
-    /// Looks at the archetypes that have come: the first processor that must not run.
+    /// Looks at the archetypes that have come: the first processor that must not run, by its number, and why.
     pub(super) fn look(
         &mut self,
         world: &World,
         entries: &[Entry],
         net_modes: NetModes,
-    ) -> Option<Alias> {
+    ) -> Option<(usize, Clash)> {
         if self.pairs.is_empty() {
             return None;
         }
@@ -86,27 +127,14 @@ impl Aliases {
             (self.world, self.archetypes) = (world.identity(), 0);
         }
         for archetype in &world.archetypes[self.archetypes..] {
-            for pair in &self.pairs {
-                let entry = &entries[pair.entry];
+            for (at, pair) in &self.pairs {
+                let entry = &entries[*at];
                 let Some(needs) = entry.needs.as_ref().filter(|_| entry.is_on(net_modes)) else {
                     continue;
                 };
-                let (a, b) = (
-                    &needs.queries[pair.queries.0],
-                    &needs.queries[pair.queries.1],
-                );
-                if !sees(a, archetype) || !sees(b, archetype) {
-                    continue;
-                }
-                // What may be there need not be: then neither lends it.
-                let mut lent = pair.fragments.iter();
-                if let Some(&fragment) = lent.find(|&&id| archetype.set.contains(id)) {
+                if let Some(clash) = pair.clash(needs, archetype) {
                     // It is looked at again by the next run.
-                    return Some(Alias {
-                        entry: pair.entry,
-                        fragment,
-                        apart_by: a.excluded_with(b).find(|&id| archetype.set.contains(id)),
-                    });
+                    return Some((*at, clash));
                 }
             }
             self.archetypes += 1;

@@ -113,7 +113,8 @@ where
 
 /// A closure that has the world to itself, as a processor: no other runs beside it, and commands that were
 /// recorded before are flushed first. It gives nothing back, or a `Result`, of which an error [ends the
-/// run](ProcessorOutput).
+/// run](ProcessorOutput). Several queries and resources at once it takes by [`World::with_params`], or by
+/// [`Params`](super::Params) that it keeps.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -101,6 +101,12 @@ pub enum ScheduleError {
     NotSolved,
     /// The schedule has run on another world before.
     OtherWorld,
+    /// The [parameters](crate::processor::Params) were made for another world.
+    #[non_exhaustive]
+    OtherParamsWorld {
+        /// Which.
+        params: Box<str>,
+    },
     /// A processor does not hear any signal, but takes some.
     #[non_exhaustive]
     HearsNothing {
@@ -161,6 +167,10 @@ impl fmt::Display for ScheduleError {
             Self::OtherWorld => {
                 f.write_str("the schedule has run on another world before: `detach` it first")
             }
+            Self::OtherParamsWorld { params } => write!(
+                f,
+                "the parameters {params} were made for another world: make new ones of this"
+            ),
             Self::HearsNothing { processor } => write!(
                 f,
                 "processor `{processor}` takes signals, but subscribes to none: say which by `hears` or `hears_type`"

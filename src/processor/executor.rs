@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use tracing::Span;
 
-use crate::command::Stripes;
+use crate::command::{Source, Stripes};
 use crate::processor::Turn;
 use crate::processor::member::{Member, Mode};
 use crate::processor::runner::{Failure, Refusal};
@@ -179,10 +179,14 @@ impl Scene<'_> {
         if member.mode == Mode::Idle || self.failed.load(Ordering::Relaxed) != 0 {
             return;
         }
+        let rank = self.segment.first + vertex;
         let turn = Turn {
             version,
-            rank: self.segment.first + vertex,
-            plan: self.plan,
+            rank,
+            source: Source {
+                plan: self.plan,
+                rank,
+            },
             stripes: self.stripes.as_ref(),
             first_piece: member.pieces.0,
             end_piece: member.pieces.1,

@@ -549,7 +549,8 @@ impl Schedule {
 }
 
 /// A processor was refused what it asks for.
-fn refused(processor: &str, error: QueryError, world: &World) -> Box<ScheduleError> {
+#[cold]
+pub(super) fn refused(processor: &str, error: QueryError, world: &World) -> Box<ScheduleError> {
     let processor = processor.into();
     Box::new(match error {
         QueryError::NoResource { name } => {

@@ -20,6 +20,7 @@ mod made_anew;
 mod misused;
 mod nested;
 mod order;
+mod params;
 mod paused;
 mod precedence;
 mod replaced;

@@ -12,6 +12,8 @@
 //! | [`Local<T>`] | a value that the processor keeps from run to run |
 //! | tuples of up to 12 of these, tuples too | all of them |
 //!
+//! Where no schedule runs [`World::with_params`] lends them, and [`Params`](super::Params).
+//!
 //! Processors that record or send in parallel loops open a recorder or sender by the chunk's [sort
 //! key](crate::query::ChunkView::sort_key): in [`par_for_each_init`](crate::query::QueryRun::par_for_each_init), or in
 //! [`par_for_each_slice`](crate::query::QueryRun::par_for_each_slice).
@@ -112,7 +114,7 @@ pub unsafe trait Param: Sealed {
     #[doc(hidden)]
     fn take_back_param(_: &mut Self::State, _: u32) {}
 
-    /// From now on hears the signals of these subscriptions; none with `None`. What the `drop`s of payloads panic with
+    /// From now on hears the signals of these subscriptions, too; none with `None`. What the `drop`s of payloads panic with
     /// that nobody wants is noted: it hears the signals all the same.
     ///
     /// # Errors
@@ -145,7 +147,8 @@ pub unsafe trait Param: Sealed {
 pub struct Plea<'a> {
     pub(crate) processor: &'a str,
     pub(crate) needs: &'a mut Needs,
-    pub(crate) subscriptions: &'a Subscriptions,
+    /// What it hears; `None` where that is said later.
+    pub(crate) subscriptions: Option<&'a Subscriptions>,
 }
 
 impl Plea<'_> {

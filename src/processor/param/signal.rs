@@ -76,7 +76,7 @@ where
         plea.query(world, reader.requirements(), type_name::<(D, F)>())?;
         plea.needs.hears = true;
         plea.needs.takes_named = true;
-        if plea.subscriptions.is_empty() {
+        if plea.subscriptions.is_some_and(Subscriptions::is_empty) {
             return Err(ScheduleError::HearsNothing {
                 processor: plea.processor.into(),
             });
@@ -91,10 +91,12 @@ where
         processor: &str,
         panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
-        reader.unsubscribe_all();
         match subscriptions {
             Some(subscriptions) => subscriptions.subscribe(world, reader, processor, panicked),
-            None => Ok(()),
+            None => {
+                reader.unsubscribe_all();
+                Ok(())
+            }
         }
     }
 

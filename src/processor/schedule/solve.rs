@@ -99,7 +99,7 @@ impl Schedule {
             let mut plea = Plea {
                 processor: &entry.name,
                 needs: &mut needs,
-                subscriptions: &entry.subscriptions,
+                subscriptions: Some(&entry.subscriptions),
             };
             let runner = &mut member.get_mut().runner;
             // A `Local` is made by users' code.
@@ -234,18 +234,9 @@ impl Schedule {
         if !plan.look(world) {
             return Ok(());
         }
-        if let Some(alias) = plan.aliases.look(world, &self.entries, self.net_modes) {
+        if let Some((at, clash)) = plan.aliases.look(world, &self.entries, self.net_modes) {
             plan.look_again();
-            let name = |id| -> Box<str> {
-                let info = world.registry().get(id);
-                info.map_or("", |info| info.name()).into()
-            };
-            return Err(ScheduleError::Aliased {
-                processor: (&*self.entries[alias.entry].name).into(),
-                name: name(alias.fragment),
-                resource: false,
-                apart_by: alias.apart_by.map(name),
-            });
+            return Err(clash.refuse(&self.entries[at].name, world));
         }
         self.pass_by();
         Ok(())

@@ -129,8 +129,6 @@
 //! | `megachunk::world` | debug | event | `composition_added` | `world`, `archetype`, `fragments` | entities have fragments that none had together before |
 //! | `megachunk::world` | warn | event | `tied_leaked` | `dropped` | a value that is [tied](processor::Tied) to a thread was dropped on another |
 //! | `megachunk::world` | error | event | `drop_panicked` | `world`, `dropped`, `error` | the `drop` of a user's value panicked where nobody can be told |
-//! | `megachunk::fragment` | warn | event | `tuple_named` | `fragment` | a tuple where a fragment is named |
-//! | `megachunk::fragment` | warn | event | `reference_named` | `fragment` | a reference where a fragment is named |
 //! | `megachunk::template` | error | event | `trait_panicked` | `template`, `class`, `place` | a trait panicked; the panic goes on |
 //! | `megachunk::memory` | warn | event | `addresses_refused` | `error` | no address space for all chunks at once |
 //! | `megachunk::memory` | debug | event | `no_huge_pages` | `whose`, `error` | the system has no huge pages for something |

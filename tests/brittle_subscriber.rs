@@ -153,55 +153,6 @@ fn a_trait_that_panics_while_a_template_is_built_is_named_before_the_panic_goes_
 }
 
 #[test]
-fn a_tuple_in_a_bundle_is_one_fragment_and_said_to_be() {
-    let heard = Arc::default();
-    listening(&heard, || {
-        let mut world = World::new();
-        let plain = world.create((1_u8, 2_u16)).unwrap();
-        assert!(heard.lock().unwrap().is_empty());
-        for _ in 0..2 {
-            let nested = world.create(((1_u8, 2_u16), 3_u32)).unwrap();
-            assert!(world.has::<(u8, u16)>(nested).unwrap());
-            assert!(!world.has::<u8>(nested).unwrap() && world.has::<u8>(plain).unwrap());
-        }
-        let heard = heard.lock().unwrap();
-        assert_eq!(heard.len(), 1, "{heard:?}");
-        assert!(heard[0].contains("(u8, u16)") && heard[0].contains("Bundle::and"));
-    });
-}
-
-#[test]
-fn a_tuple_in_a_filter_is_one_fragment_and_said_to_be_unless_there_is_such_a_one() {
-    let heard = Arc::default();
-    listening(&heard, || {
-        let mut world = World::new();
-        let both = world.create((1_u8, 2_u16)).unwrap();
-        let found = |world: &mut World| -> Vec<Entity> {
-            let mut query = world.query::<Entity, With<(u8, u16)>>().unwrap();
-            query.iter().collect()
-        };
-        assert_eq!(
-            world
-                .query::<Entity, (With<u8>, With<u16>)>()
-                .unwrap()
-                .count(),
-            1
-        );
-        assert_eq!(world.query::<Entity, Without<()>>().unwrap().count(), 1);
-        assert!(heard.lock().unwrap().is_empty());
-        for _ in 0..2 {
-            assert!(found(&mut world).is_empty());
-        }
-        world.registry().register::<(i8, i16)>().unwrap();
-        assert_eq!(world.query::<Entity, With<(i8, i16)>>().unwrap().count(), 0);
-        let heard = heard.lock().unwrap();
-        assert_eq!(heard.len(), 1, "{heard:?}");
-        assert!(heard[0].contains("(u8, u16)") && heard[0].contains("`(With<A>, With<B>)`"));
-        assert!(world.exists(both));
-    });
-}
-
-#[test]
 fn signals_that_heap_up_for_a_reader_are_said_to_and_again_when_they_are_twice_as_many() {
     let heard = Arc::default();
     listening(&heard, || {
@@ -299,45 +250,6 @@ fn delayed_signals_of_a_file_that_nobody_asks_for_are_said_to_end_once() {
         // Who was there hears nothing, as before.
         world.advance_time(after(3));
         assert_eq!(said(), [""; 0]);
-    });
-}
-
-#[test]
-fn a_tuple_or_a_reference_that_is_named_as_a_fragment_is_told_of_once_wherever_it_is_named() {
-    struct Spot;
-    let heard = Arc::default();
-    listening(&heard, || {
-        let said = || std::mem::take(&mut *heard.lock().unwrap());
-        let told = |text: &str, kind: &str| {
-            let said = said();
-            assert_eq!(said.len(), 1, "{said:?}");
-            assert!(said[0].contains(text) && said[0].contains(kind), "{said:?}");
-        };
-        let mut world = World::new();
-        world
-            .observe::<(u8, char), ()>(Observed::COME, |_, _| {})
-            .unwrap();
-        told("(u8, char)", "a tuple where a fragment is named");
-        let _ = world.query::<Entity, With<&Spot>>().unwrap();
-        told("Spot", "the type itself is named without `&`");
-        let _ = world
-            .query::<Option<&(u16, u16)>, Changed<(u16, u16)>>()
-            .unwrap();
-        told("(u16, u16)", "`Bundle::and`");
-        world.create((1_u64, (2_u64, 3_u64))).unwrap();
-        told("(u64, u64)", "`Bundle::and`");
-        // A second time, what was registered, and what may well be meant.
-        world.registry().register::<&Spot>().unwrap();
-        world.registry().register::<&u64>().unwrap();
-        let _ = world.query::<Entity, With<&u64>>().unwrap();
-        world.create((1_u64, (2_u64, 3_u64))).unwrap();
-        let _ = world
-            .query::<Entity, (With<(u8, char)>, Without<&Spot>)>()
-            .unwrap();
-        world.create((Spot, "a name", ())).unwrap();
-        assert_eq!(said(), [""; 0]);
-        // The panics of who listens have left nothing behind.
-        assert_eq!(world.query::<&(u64, u64), ()>().unwrap().count(), 2);
     });
 }
 

@@ -9,7 +9,7 @@ use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
 };
 use crate::memory::{self, LINE};
-use crate::panics::{note, tell};
+use crate::panics::note;
 use sealed::Sealed;
 
 /// What a bundle says of its values, worlds rely on.
@@ -22,9 +22,30 @@ mod sealed {
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
 /// twice: the call that takes the bundle says so.
 ///
-/// Two bundles are joined by [`and`](Self::and). A tuple in a tuple is one fragment of its own type,
-/// not more of the bundle, which an event of [`tracing`] (a warning) says when it is named first,
-/// unless you have registered it. Bundles with [shared values](Self::shared) and the like cannot stand in a tuple at all:
+/// Two bundles are joined by [`and`](Self::and). A tuple in a tuple would be one fragment of its own type, not more of the
+/// bundle, and is [refused](FragmentError::TupleNamed) unless you have registered that type as one; so are
+/// [references](FragmentError::ReferenceNamed), but for `&'static str`:
+///
+/// ```
+/// use megachunk::fragment::FragmentError;
+/// use megachunk::prelude::*;
+///
+/// fn player() -> impl Bundle {
+///     (10_u8, "player")
+/// }
+///
+/// let mut world = World::new();
+/// let nested = world.create((player(), 1.5_f32)); // `player().and((1.5_f32,))`
+/// assert!(matches!(nested, Err(WorldError::Fragment(FragmentError::TupleNamed { .. }))));
+///
+/// // Pairs that are meant as such.
+/// world.registry().register::<(u8, u8)>()?;
+/// let pair = world.create(((1_u8, 2_u8), 1.5_f32))?;
+/// assert_eq!(world.get::<(u8, u8)>(pair)?, &(1, 2));
+/// # Ok::<(), WorldError>(())
+/// ```
+///
+/// Bundles with [shared values](Self::shared) and the like cannot stand in a tuple at all:
 ///
 /// ```compile_fail,E0277
 /// # use megachunk::prelude::*;
@@ -47,7 +68,8 @@ mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bundle of fragments",
     note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`, more are joined: `(…).and((…))`",
-    note = "a struct is one fragment, whatever its fields: a function gives a bundle a name, `fn player() -> impl Bundle`"
+    note = "a struct is one fragment, whatever its fields: a function gives a bundle a name, `fn player() -> impl Bundle`, \
+            which is joined with more by `player().and((…))`"
 )]
 pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
     /// How many values it holds that lie in columns: those come first in `ids`.
@@ -430,28 +452,12 @@ unsafe fn move_value<T>(from: *mut u8, row: usize, to: *mut u8, there: usize) {
 
 /// A tuple or a reference where a fragment is named is hardly ever what was meant. Asked when nobody has registered the
 /// type before.
-pub(crate) fn tell_of_type<T>() {
-    let fragment = type_name::<T>();
-    if fragment.starts_with('(') && fragment != "()" {
-        tell(|| {
-            tracing::warn!(
-                name: "tuple_named",
-                target: "megachunk::fragment",
-                fragment,
-                "a tuple where a fragment is named is one fragment of its own type; two bundles are joined by `Bundle::and`, \
-                 several filters are a tuple: `(With<A>, With<B>)`"
-            );
-        });
-    }
-    if fragment.starts_with('&') && fragment != "&str" {
-        tell(|| {
-            tracing::warn!(
-                name: "reference_named",
-                target: "megachunk::fragment",
-                fragment,
-                "a reference where a fragment is named is one fragment of its own type; the type itself is named without `&`"
-            );
-        });
+pub(crate) fn refuse_type<T>() -> Result<(), FragmentError> {
+    let name = type_name::<T>();
+    match name.as_bytes() {
+        [b'(', ..] if name != "()" => Err(FragmentError::TupleNamed { name: name.into() }),
+        [b'&', ..] if name != "&str" => Err(FragmentError::ReferenceNamed { name: name.into() }),
+        _ => Ok(()),
     }
 }
 

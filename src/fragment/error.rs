@@ -62,6 +62,32 @@ pub enum FragmentError {
         /// Its name.
         name: Box<str>,
     },
+    /// A bundle, a query or an observer names a tuple where a fragment is named, which would be one fragment of its own
+    /// type: `(player(), Position(…))`, where `player` returns a bundle, or `With<(A, B)>`. Who means a tuple says so by
+    /// [registering](crate::fragment::FragmentRegistry::register) its type before, once in a universe.
+    #[error(
+        "{name} is a tuple where a fragment is named, and would be one fragment of its own type: two bundles are joined by \
+         `Bundle::and`, several filters are a tuple, `(With<A>, With<B>)`; who means the tuple calls \
+         `FragmentRegistry::register` for it before"
+    )]
+    #[non_exhaustive]
+    TupleNamed {
+        /// Its type.
+        name: Box<str>,
+    },
+    /// A bundle, a query or an observer names a reference where a fragment is named, which would be a fragment of its own
+    /// type: `With<&A>`. Who means a reference says so by
+    /// [registering](crate::fragment::FragmentRegistry::register) its type before, once in a universe. (`&'static str` may
+    /// well be meant.)
+    #[error(
+        "{name} is a reference where a fragment is named, and would be a fragment of its own type: the type itself is named \
+         without `&`; who means the reference calls `FragmentRegistry::register` for it before"
+    )]
+    #[non_exhaustive]
+    ReferenceNamed {
+        /// Its type.
+        name: Box<str>,
+    },
     /// The fragments of an entity do not fit in a chunk.
     #[error(
         "an entity with {name} takes {size} bytes, aligned to {align}: a chunk of {limit} bytes cannot hold it"

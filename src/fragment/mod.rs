@@ -79,7 +79,7 @@ pub use value::Value;
 pub use values::{Values, ValuesMut};
 
 #[cfg(not(loom))]
-pub(crate) use bundle::{COLUMNS, NO_COLUMN_LEFT, tell_of_type};
+pub(crate) use bundle::{COLUMNS, NO_COLUMN_LEFT, refuse_type};
 #[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]

@@ -43,7 +43,7 @@ pub use definitions::FragmentDefinition;
 use crate::fragment::info::FragmentDraft;
 use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentInfo};
 #[cfg(not(loom))]
-use crate::fragment::{StateForm, tell_of_type};
+use crate::fragment::{StateForm, refuse_type};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::mutant;
@@ -151,7 +151,9 @@ impl FragmentRegistry {
         })
     }
 
-    /// The fragment, or tag, of a type.
+    /// The fragment, or tag, of a type. Bundles, queries and observers register what they name by themselves, but for
+    /// tuples and references, which are [hardly ever meant](FragmentError::TupleNamed): these they know when they were
+    /// registered here before, or by any other call of the registry.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
@@ -163,8 +165,8 @@ impl FragmentRegistry {
         }
     }
 
-    /// The same, of a type that a bundle, a query or an observer names. It is told of one that is hardly ever meant, and
-    /// that nobody has registered before, who would have meant it.
+    /// The same, of a type that a bundle, a query or an observer names. One that is hardly ever meant is refused, if
+    /// nobody has registered it before, who would have meant it.
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn register_met<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
@@ -177,7 +179,7 @@ impl FragmentRegistry {
     #[cfg(not(loom))]
     #[cold]
     fn add_met<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        tell_of_type::<T>();
+        refuse_type::<T>()?;
         self.add(FragmentDraft::fragment::<T>())
     }
 

@@ -193,7 +193,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ///
     /// # Errors
     /// [`QueryError`]: it asks for a fragment and excludes it; takes a fragment or resource twice, even if only to read it;
-    /// [switches](crate::query::Enabled) a fragment that cannot be switched off; or the registry is full.
+    /// [switches](crate::query::Enabled) a fragment that cannot be switched off; or the registry is full. Or it names a
+    /// [tuple](crate::fragment::FragmentError::TupleNamed) as a fragment, `With<(A, B)>` where `(With<A>, With<B>)` is meant,
+    /// or a [reference](crate::fragment::FragmentError::ReferenceNamed), and nobody has registered that.
     pub fn new(world: &World) -> Result<Self, QueryError> {
         let mut requirements = Requirements::new();
         let registry = world.registry();
@@ -301,7 +303,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ///
     /// # Panics
     /// If the world is of another universe than the last one, and the query cannot be asked there: a fragment can
-    /// not be registered, or, for [`Enabled`](crate::query::Enabled), is one that is not switched on and off.
+    /// not be registered, or is a tuple that was registered in the first one alone, or, for
+    /// [`Enabled`](crate::query::Enabled), is one that is not switched on and off.
     #[inline]
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
         world.keep_versions();

@@ -125,6 +125,8 @@ use watch::Watch;
 /// * *A fragment stands there twice*, or *is too large*: [`WorldError::Fragment`], which is
 ///   [`Twice`](crate::fragment::FragmentError::Twice), or [`TooLarge`](crate::fragment::FragmentError::TooLarge) or
 ///   [`TooAligned`](crate::fragment::FragmentError::TooAligned).
+/// * A type is named for the first time that is a [tuple](crate::fragment::FragmentError::TupleNamed) or a
+///   [reference](crate::fragment::FragmentError::ReferenceNamed), and hardly ever meant: the same error.
 /// * Whatever meets a type or a composition for the first time can be refused because there are too many:
 ///   [`FragmentError::TooMany`](crate::fragment::FragmentError::TooMany), [`WorldError::TooManyArchetypes`].
 ///

@@ -36,6 +36,7 @@ mod handed_over;
 mod left_out;
 mod life;
 mod looked_at;
+mod misnamed;
 mod moves;
 mod names;
 mod plain;

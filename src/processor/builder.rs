@@ -1,15 +1,16 @@
 //! `ProcessorBuilder`: a processor, and where in a frame it runs.
 
 use core::fmt;
+use core::num::NonZeroU32;
 use core::panic::Location;
 
 use crate::fragment::{Lone, Pile};
-use crate::processor::condition::{Condition, condition};
+use crate::processor::condition::{Condition, condition, inhabited};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
 use crate::processor::{
     Asks, ConditionFn, NetModes, Param, Phase, Processor, ProcessorFn, ProcessorOutput,
-    Subscriptions, Takes, Target,
+    Subscriptions, Takes, Target, Time,
 };
 use crate::query::ReadOnlyResources;
 use crate::world::World;
@@ -279,12 +280,87 @@ impl ProcessorBuilder {
     /// Is passed by as long as no archetype of the world matches one of its queries. Who is ordered against it
     /// keeps its place. One without queries always runs: one that takes the whole world and asks it itself, say.
     ///
+    /// An archetype stays when its last entity has gone, until it is [collected](World::collect_archetypes): so this says
+    /// what a program has, and nothing in a run; whether there is somebody is asked by
+    /// [`run_if_any_entity`](Self::run_if_any_entity).
+    ///
     /// Signals that it gets wait for its next run, as when it is [switched off](super::Schedule::set_enabled), and take
     /// memory until then.
     #[doc(alias = "bAutoRegisterWithProcessingPhases")]
     pub fn run_if_any_match(mut self) -> Self {
         self.run_if_any_match = true;
         self
+    }
+
+    /// Is passed by when there is no entity in an archetype that one of its queries matches. That is a condition as others
+    /// are, asked [in its turn](Self::run_if) with them, in this order: who was created by commands that were flushed
+    /// before counts, and who was destroyed by such does not. O(archetypes that match).
+    ///
+    /// Asked for are those queries that it walks, or gets [signals](crate::signal::Signalled) by; what it only [looks
+    /// up](crate::query::QueryLookup) does not count. One that walks none always runs. Entities count whose fragments are
+    /// [switched off](World::set_enabled), and those in which nothing has [changed](crate::query::Changed).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Wolf;
+    /// struct Howls(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Howls(0));
+    /// let wolf = world.create((Wolf,))?;
+    /// let mut schedule = Schedule::new();
+    /// let howl = processor("howl", |_: QueryRun<&Wolf>, howls: &mut Howls| howls.0 += 1);
+    /// schedule.add(howl.run_if_any_entity());
+    /// schedule.run(&mut world)?;
+    /// world.destroy(wolf)?;
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.resources().get::<Howls>().unwrap().0, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Source: Unity DOTS' `RequireForUpdate`.
+    #[doc(alias = "RequireForUpdate")]
+    #[doc(alias = "RequireMatchingQueriesForUpdate")]
+    pub fn run_if_any_entity(mut self) -> Self {
+        self.conditions.push(inhabited());
+        self
+    }
+
+    /// Runs in each tick alone whose number these `ticks` divide: in the first, 0, and from there on in each `ticks`-th. That is
+    /// a condition as others are, asked [in its turn](Self::run_if), and it reads the resource [`Time`]: a run without
+    /// one is an error, as it is for processors that take `&Time`.
+    ///
+    /// The number is that of [`Time::tick`], and nothing else is kept: two programs that are at the same tick run the same
+    /// processors; a world that was saved and loaded [goes on](super::Simulation::continuing) in step if `Time` is
+    /// [registered](Time::register), and one that is [rolled back](super::Simulation::roll_back_to) is where it was. Ticks in
+    /// which it is switched off, or another condition does not hold, are not made up for. (A schedule that runs several
+    /// times in a tick, or in none, runs it as often as it comes to a tick that counts.)
+    ///
+    /// At a [fixed rate](super::Rate::Fixed) such a run stands for [`step`](Time::step) times `ticks`. Several that are to
+    /// take turns ask themselves: `run_if(|time: &Time| time.tick % 4 == 1)`.
+    ///
+    /// ```
+    /// use core::num::NonZeroU32;
+    /// use core::time::Duration;
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Plans(Vec<u64>);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Plans(Vec::new()));
+    /// let mut schedule = Schedule::new();
+    /// let every_third = NonZeroU32::new(3).unwrap();
+    /// schedule.add(processor("plan", |time: &Time, plans: &mut Plans| plans.0.push(time.tick)).every(every_third));
+    /// let mut game = Simulation::new(world, schedule);
+    /// for _ in 0..8 {
+    ///     game.advance(Duration::from_millis(20))?;
+    /// }
+    /// assert_eq!(game.world().resources().get::<Plans>().unwrap().0, [0, 3, 6]);
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    pub fn every(self, ticks: NonZeroU32) -> Self {
+        self.run_if(move |time: &Time| time.tick.is_multiple_of(ticks.get().into()))
     }
 
     /// Runs on the thread that runs the schedule, for what is tied to a thread: windows, graphics. Which thread that is where

@@ -5,10 +5,11 @@ use core::marker::PhantomData;
 use crate::exactly::Exactly;
 use crate::fragment::{Lone, Pile};
 use crate::panics::Panicked;
+use crate::processor::needs::{Needs, sees};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
-use crate::query::{QueryError, QueryResources, ReadOnlyResources, ResourceAccess};
+use crate::query::{QueryError, QueryResources, ReadOnlyResources, Requirements, ResourceAccess};
 use crate::world::World;
 use sealed::Sealed;
 
@@ -53,6 +54,9 @@ pub trait ConditionFn<R: ReadOnlyResources>: Asks<R> + Send + 'static {
 
 /// A condition, whatever its type.
 pub(super) trait Condition: Send {
+    /// Is told what its processor touches, on a world that is not known yet.
+    fn prepare(&mut self, _: &Needs) {}
+
     /// Says what it reads.
     fn require(&self, access: &mut ResourceAccess);
 
@@ -89,6 +93,61 @@ pub(super) fn condition<R: ReadOnlyResources + 'static>(
         ask,
         resources: PhantomData,
     })
+}
+
+/// The condition that there is an entity which the processor's queries could walk.
+#[derive(Default)]
+struct Inhabited {
+    /// The queries that it walks, if it has some.
+    queries: Vec<Requirements>,
+    /// The archetypes that match one of them, of those that were looked at.
+    matching: Vec<u32>,
+    seen: usize,
+    /// The world's identity.
+    world: u64,
+}
+
+impl Inhabited {
+    /// Looks at the archetypes that have come.
+    #[cold]
+    fn look(&mut self, world: &World) {
+        if self.world != world.identity() {
+            (self.world, self.seen) = (world.identity(), 0);
+            self.matching.clear();
+        }
+        let new = world.archetypes[self.seen..].iter();
+        let queries = &self.queries;
+        let matching = new.filter(|data| queries.iter().any(|query| sees(query, data)));
+        self.matching.extend(matching.map(|data| data.number));
+        self.seen = world.archetypes.len();
+    }
+}
+
+impl Condition for Inhabited {
+    fn prepare(&mut self, needs: &Needs) {
+        *self = Self {
+            queries: needs.walked().cloned().collect(),
+            ..Self::default()
+        };
+    }
+
+    fn require(&self, _: &mut ResourceAccess) {}
+
+    unsafe fn holds(&mut self, world: &World) -> Result<bool, QueryError> {
+        if self.queries.is_empty() {
+            return Ok(true);
+        }
+        if self.world != world.identity() || self.seen != world.archetypes.len() {
+            self.look(world);
+        }
+        let lived_in = |&number: &u32| world.archetypes[number as usize].entities > 0;
+        Ok(self.matching.iter().any(lived_in))
+    }
+}
+
+/// The condition that there is an entity which the processor's queries could walk.
+pub(super) fn inhabited() -> Box<dyn Condition> {
+    Box::new(Inhabited::default())
 }
 
 /// A processor that runs when all of its conditions hold.
@@ -128,6 +187,9 @@ impl Runner for Conditional {
             });
         }
         self.runner.prepare(world, plea)?;
+        for condition in self.conditions.iter_mut() {
+            condition.prepare(plea.needs);
+        }
         let mut asked = ResourceAccess::default();
         self.conditions
             .iter()

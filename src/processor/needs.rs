@@ -8,6 +8,8 @@ use crate::query::{Requirements, ResourceAccess};
 pub(crate) struct Needs {
     /// What its queries ask for, with the resources that they lend beside.
     pub(crate) queries: Vec<Requirements>,
+    /// Which of them look entities up, and walk none: their places, upwards.
+    pub(crate) lookups: Vec<usize>,
     /// Of an observer: whom it is told of.
     pub(crate) observes: Option<Requirements>,
     /// The types of all these.
@@ -23,6 +25,15 @@ pub(crate) struct Needs {
     pub(crate) hears: bool,
     /// Among them those that its builder names.
     pub(crate) takes_named: bool,
+}
+
+impl Needs {
+    /// What the queries ask for that walk entities.
+    pub(crate) fn walked(&self) -> impl Iterator<Item = &Requirements> {
+        let all = self.queries.iter().enumerate();
+        all.filter(|(at, _)| !self.lookups.contains(at))
+            .map(|(_, query)| query)
+    }
 }
 
 /// Whether a query with these requirements sees an archetype.

@@ -350,3 +350,159 @@ fn why_a_processor_did_not_run_is_known_after_the_run() {
         );
     }
 }
+
+struct B;
+
+#[test]
+fn who_runs_if_there_is_an_entity_asks_in_his_turn_and_is_passed_by_when_all_have_gone() {
+    use megachunk::processor::{Standing, Target};
+    for execution in [Execution::Alone, Execution::Beside] {
+        let mut world = with_switch(true);
+        let mut schedule = Schedule::new();
+        schedule.set_execution(execution);
+        schedule.add(processor(
+            "come",
+            |switch: &Switch, mut commands: Commands| {
+                if switch.0 {
+                    commands.create((A(1), B)).expect("there is room");
+                }
+            },
+        ));
+        let matches = processor("matches", |_: QueryRun<&A>, _: Local<u8>| {});
+        schedule.add(
+            matches
+                .run_if_any_match()
+                .after(Target::from("come").flushed()),
+        );
+        let lives = processor(
+            "lives",
+            |mut all: QueryRun<(Entity, &mut A), With<B>>, mut commands: Commands| {
+                all.for_each(|(entity, _)| {
+                    commands.destroy(entity);
+                });
+            },
+        );
+        schedule.add(
+            lives
+                .run_if(|_: &Switch| true)
+                .run_if_any_entity()
+                .after(Target::from("come").flushed()),
+        );
+        assert_eq!(run(&mut schedule, &mut world).idle, 0, "{execution:?}");
+        assert_eq!(world.count(), 0);
+        world.resources_mut().insert(Switch(false));
+        for _ in 0..3 {
+            let report = run(&mut schedule, &mut world);
+            assert_eq!((report.ran, report.idle), (2, 1), "the archetype is there");
+            let standing = schedule.standing(&world, "lives").expect("it is there");
+            assert_eq!(standing, Standing::Condition(1));
+            world.collect_archetypes();
+            world.create((A(2),)).expect("there is room");
+        }
+        // Another archetype, and entities that come by themselves.
+        let ant = world.create((A(3), B, 'x')).expect("there is room");
+        assert_eq!(run(&mut schedule, &mut world).idle, 0);
+        assert!(!world.exists(ant));
+        assert_eq!(run(&mut schedule, &mut world).idle, 1);
+    }
+}
+
+#[test]
+fn of_who_runs_if_there_is_an_entity_those_queries_count_that_walk() {
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    schedule
+        .add(processor("walks", |_: QueryRun<&B>, _: QueryLookup<&mut A>| {}).run_if_any_entity());
+    schedule.add(processor("looks", |_: QueryLookup<&A>| {}).run_if_any_entity());
+    schedule.add(processor("asks nobody", || {}).run_if_any_entity());
+    schedule.add(exclusive_processor("whole", |_| {}).run_if_any_entity());
+    world.create((A(1),)).expect("there is room");
+    assert_eq!(run(&mut schedule, &mut world).idle, 1);
+    let bee = world.create((B, 1_u8)).expect("there is room");
+    assert_eq!(run(&mut schedule, &mut world).idle, 0);
+    world.destroy(bee).expect("it lives");
+    assert_eq!(run(&mut schedule, &mut world).idle, 1);
+    // Elsewhere fragments have other numbers.
+    schedule.detach();
+    let mut other = with_switch(true);
+    other.create(('x', 7_u64, B)).expect("there is room");
+    assert_eq!(run(&mut schedule, &mut other).idle, 0);
+    assert_eq!(other.clear(), 1);
+    assert_eq!(run(&mut schedule, &mut other).idle, 1);
+    let watch = observing_processor::<A, ()>("watch", Observed::COME, |_, _| {});
+    schedule.add(watch.run_if_any_entity());
+    assert!(schedule.run(&mut other).is_err(), "it has no turn");
+}
+
+#[test]
+fn who_runs_every_so_many_ticks_goes_by_their_numbers_alone() {
+    use core::num::NonZeroU32;
+    use core::time::Duration;
+    let step = Duration::from_millis(10);
+    let schedule = |switched: bool| {
+        let say = |name: &'static str, ticks| {
+            let run =
+                move |time: &Time, said: &mut Said| said.0.push(format!("{name}{}", time.tick));
+            let every = NonZeroU32::new(ticks).expect("it is not 0");
+            processor(name, run).every(every)
+        };
+        let mut schedule = Schedule::new();
+        schedule
+            .add(say("a", 1))
+            .add(say("b", 2).enabled(!switched));
+        schedule.add(say("c", 3).after("b").run_if(|time: &Time| time.tick != 3));
+        schedule
+    };
+    let mut game = Simulation::new(world(), schedule(false));
+    Time::register(game.world().registry()).expect("nobody else is called so");
+    for _ in 0..7 {
+        game.advance(step).expect("it runs");
+    }
+    let heard = said(game.world_mut());
+    assert_eq!(
+        heard,
+        [
+            "a0", "b0", "c0", "a1", "a2", "b2", "a3", "a4", "b4", "a5", "a6", "b6", "c6"
+        ]
+    );
+    // Saved in the middle, it goes on in step, whoever ran before.
+    let saved = game.world().to_snapshot(&SnapshotOptions::new());
+    let universe = Universe::new();
+    Time::register(universe.registry()).expect("nobody else is called so");
+    let loaded = World::from_snapshot(&saved.expect("it can be saved"), universe);
+    let mut loaded = loaded.expect("it was saved");
+    loaded.resources_mut().insert(Said::default());
+    let mut again = Simulation::continuing(loaded, schedule(false));
+    for _ in 0..5 {
+        game.advance(step).expect("it runs");
+        again.advance(step).expect("it runs");
+    }
+    let heard = said(game.world_mut());
+    assert_eq!(heard, said(again.world_mut()));
+    assert_eq!(heard, ["a7", "a8", "b8", "a9", "c9", "a10", "b10", "a11"]);
+    // Who was switched off makes up for nothing.
+    let mut late = Simulation::new(world_at(11), schedule(true));
+    late.set_tick(12);
+    late.advance(step).expect("it runs");
+    late.schedule_mut()
+        .set_enabled("b", true)
+        .expect("it is there");
+    late.advance(step).expect("it runs");
+    late.advance(step).expect("it runs");
+    assert_eq!(said(late.world_mut()), ["a12", "c12", "a13", "a14", "b14"]);
+    // Without a tick there is none to go by.
+    let error = schedule(false).run(&mut world_at(0)).expect("there is one");
+    assert_eq!(error.ran, 3);
+    let error = schedule(false)
+        .run(&mut world())
+        .expect_err("there is none");
+    assert!(matches!(error, ScheduleError::NoResource { .. }), "{error}");
+}
+
+/// A world in which so many ticks have been.
+fn world_at(tick: u64) -> World {
+    let mut world = world();
+    let step = core::time::Duration::from_millis(10);
+    world.resources_mut().insert(Time::new(step, step, tick));
+    world
+}

@@ -79,7 +79,9 @@ where
     type Item<'w> = QueryLookup<'w, D, F>;
 
     fn prepare_param(world: &mut World, plea: &mut Plea<'_>) -> Result<Query<D, F>, ScheduleError> {
-        prepare(world, plea)
+        let query = prepare(world, plea)?;
+        plea.needs.lookups.push(plea.needs.queries.len() - 1);
+        Ok(query)
     }
 
     #[inline]

@@ -14,6 +14,7 @@ use crate::entity::Entity;
 use crate::fragment::{
     Bundle, Fragment, FragmentInfo, FragmentRegistry, FragmentRole, Shared, SharedFragment,
 };
+use crate::query::{QueryError, QueryFilter, Requirements};
 use crate::sync::pool::Lent;
 use crate::world::{Group, Prototype, World, WorldError};
 
@@ -666,6 +667,43 @@ impl<'q> Commands<'q> {
             run(world);
             Called::Closure
         });
+    }
+
+    /// Records that all entities are destroyed which a filter matches when its turn comes: after all commands before, so
+    /// that what these change counts, and before all after. It is what
+    /// [`World::matching`]`::<Filter>()?.`[`destroy`](crate::query::QueryChange::destroy)`()` is then, as a
+    /// [closure](Self::defer): of that kind they say what it costs. All has [changed](crate::query::Changed) to it. Entities that
+    /// recorders create live at once, and those that a flush has begun with are matched, also where they were recorded
+    /// behind this.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Bullet;
+    /// struct Wall;
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..100).map(|n| (Bullet, n as f32)))?;
+    /// world.create((Wall,))?;
+    /// let mut commands = world.commands();
+    /// commands.destroy_matching::<With<Bullet>>()?;
+    /// drop(commands);
+    /// assert_eq!(world.flush().destroyed, 100);
+    /// assert_eq!(world.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Query::new`](crate::query::Query::new), at once; then nothing is recorded.
+    #[doc(alias = "despawn")]
+    #[doc(alias = "DestroyEntity")]
+    pub fn destroy_matching<Filter: QueryFilter + 'static>(&mut self) -> Result<(), QueryError> {
+        Requirements::of_filter::<Filter>(self.lane.universe.registry())?;
+        self.lane.call(|world| match world.matching::<Filter>() {
+            Ok(matching) => Called::Destroyed(matching.destroy()),
+            Err(error) => Called::Refused(Entity::PLACEHOLDER, error.into()),
+        });
+        Ok(())
     }
 
     /// Commands that this recorder holds, without what it has created.

@@ -2,7 +2,7 @@
 
 use crate::archetype::{Archetype, EnabledBits};
 use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, FragmentSet};
-use crate::query::{QueryError, ResourceAccess};
+use crate::query::{QueryError, QueryFilter, ResourceAccess};
 
 /// What a query asks of an archetype, and what it does with the fragments: what a query, a processor's or an observer's,
 /// [says](crate::query::Query::requirements) of itself. What is to be asked for at run time is said to a
@@ -59,6 +59,20 @@ impl Requirements {
     /// Nothing: every archetype matches.
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// What a filter asks for, which lends nothing.
+    ///
+    /// # Errors
+    /// As for [`Query::new`](crate::query::Query::new).
+    pub(crate) fn of_filter<F: QueryFilter>(
+        registry: &FragmentRegistry,
+    ) -> Result<Self, QueryError> {
+        let mut requirements = Self::new();
+        F::require(registry, &mut requirements)?;
+        requirements.ask_for_optional();
+        requirements.check(registry)?;
+        Ok(requirements)
     }
 
     /// Whether every archetype matches, and nothing is lent.

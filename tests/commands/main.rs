@@ -17,6 +17,7 @@ mod groups;
 mod joined;
 mod kept;
 mod lanes;
+mod matching;
 mod ordered;
 mod panics;
 mod rare;

@@ -423,6 +423,7 @@ impl Flush<'_> {
                 match outcome {
                     Called::Closure => self.report.closures += 1,
                     Called::Created => self.report.created += 1,
+                    Called::Destroyed(count) => self.report.destroyed += count,
                     Called::Dead(entity) => {
                         let by = self.author(world, data, &piece);
                         self.report.drop_for_dead(entity, || by);

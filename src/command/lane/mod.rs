@@ -80,6 +80,8 @@ pub(in crate::command) enum Called {
     Closure,
     /// An entity was created.
     Created,
+    /// So many were destroyed.
+    Destroyed(usize),
     /// The entity that it was for had died before.
     Dead(Entity),
     /// What it was to do for an entity was refused.

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use core::panic::Location;
 
 use crate::fragment::{Lone, Pile};
-use crate::processor::condition::{Condition, condition, inhabited};
+use crate::processor::condition::{Condition, condition, inhabited, rewritten};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
 use crate::processor::{
@@ -324,6 +324,50 @@ impl ProcessorBuilder {
     #[doc(alias = "RequireMatchingQueriesForUpdate")]
     pub fn run_if_any_entity(mut self) -> Self {
         self.conditions.push(inhabited());
+        self
+    }
+
+    /// Is passed by as long as nobody has been lent this resource to write it since the processor ran last, and it is the
+    /// same one that was there then. That is a condition as others are, asked [in its turn](Self::run_if), and it reads the
+    /// resource. What the processor itself writes in its run does not count, and a run in which it panics is none.
+    ///
+    /// To have been lent to be written is to be changed, here as [everywhere](crate::query::Changed): by a parameter
+    /// `&mut T` in each run, whatever is done with it, or by [`Resources::get_mut`](crate::world::Resources::get_mut); who
+    /// only may write it sometimes takes a second processor with a condition to do so. What a value hides, a lock's or an
+    /// atomic's, is not seen.
+    ///
+    /// What was there when it ran is kept here, and in no world: it runs with its first run on each world, one that was
+    /// loaded, or that is [rolled back](super::Simulation::roll_back_to) to, too. So it is for what follows from the
+    /// resource alone (a grid that is built anew, a sky that is drawn), and not for what decides how a game goes on.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Terrain(Vec<u8>);
+    /// struct Drawn(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Terrain(vec![1, 2, 3]));
+    /// world.resources_mut().insert(Drawn(0));
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(
+    ///     processor("draw", |_: &Terrain, drawn: &mut Drawn| drawn.0 += 1).run_if_changed::<Terrain>(),
+    /// );
+    /// for round in 0..10 {
+    ///     if round == 5 {
+    ///         world.resources_mut().get_mut::<Terrain>().unwrap().0[0] = 7;
+    ///     }
+    ///     schedule.run(&mut world)?;
+    /// }
+    /// assert_eq!(world.resources().get::<Drawn>().unwrap().0, 2);
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    ///
+    /// Source: Bevy's `resource_changed`.
+    #[doc(alias = "resource_changed")]
+    #[doc(alias = "is_changed")]
+    pub fn run_if_changed<T: Send + Sync + 'static>(mut self) -> Self {
+        self.conditions.push(rewritten::<T>());
         self
     }
 

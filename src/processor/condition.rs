@@ -1,5 +1,6 @@
 //! Conditions: whether a processor runs this time.
 
+use core::any::type_name;
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
@@ -10,7 +11,7 @@ use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::{QueryError, QueryResources, ReadOnlyResources, Requirements, ResourceAccess};
-use crate::world::World;
+use crate::world::{ResourceState, World};
 use sealed::Sealed;
 
 mod sealed {
@@ -65,6 +66,12 @@ pub(super) trait Condition: Send {
     /// # Safety
     /// Nobody writes what it reads meanwhile, and no resource comes or goes.
     unsafe fn holds(&mut self, world: &World) -> Result<bool, QueryError>;
+
+    /// The processor has run.
+    ///
+    /// # Safety
+    /// As for [`holds`](Self::holds).
+    unsafe fn ran(&mut self, _: &World) {}
 }
 
 /// A closure as a condition.
@@ -145,6 +152,44 @@ impl Condition for Inhabited {
     }
 }
 
+/// The condition that a resource has been lent to be written since the processor ran, or is another.
+struct Rewritten<T> {
+    /// What it was then, if it has run.
+    seen: Option<ResourceState>,
+    of: Exactly<T>,
+}
+
+impl<T: Send + Sync + 'static> Condition for Rewritten<T> {
+    fn prepare(&mut self, _: &Needs) {
+        self.seen = None;
+    }
+
+    fn require(&self, access: &mut ResourceAccess) {
+        <&T>::require(access);
+    }
+
+    unsafe fn holds(&mut self, world: &World) -> Result<bool, QueryError> {
+        match world.resources().state_of::<T>() {
+            Some(state) => Ok(self.seen != Some(state)),
+            None => Err(QueryError::NoResource {
+                name: type_name::<T>().into(),
+            }),
+        }
+    }
+
+    unsafe fn ran(&mut self, world: &World) {
+        self.seen = world.resources().state_of::<T>();
+    }
+}
+
+/// The condition that a resource has been lent to be written since the processor ran, or is another.
+pub(super) fn rewritten<T: Send + Sync + 'static>() -> Box<dyn Condition> {
+    Box::new(Rewritten::<T> {
+        seen: None,
+        of: PhantomData,
+    })
+}
+
 /// The condition that there is an entity which the processor's queries could walk.
 pub(super) fn inhabited() -> Box<dyn Condition> {
     Box::new(Inhabited::default())
@@ -176,6 +221,23 @@ impl Conditional {
             }
         }
         Ok(true)
+    }
+
+    /// The processor has run, if what it asks for was there; also if it has failed then.
+    ///
+    /// # Safety
+    /// As for [`Condition::holds`].
+    unsafe fn note(&mut self, world: &World, ran: &Result<bool, Box<Refusal>>) {
+        let begun = match ran {
+            Ok(ran) => *ran,
+            Err(refusal) => !matches!(**refusal, Refusal::Query(_)),
+        };
+        if begun {
+            for condition in self.conditions.iter_mut() {
+                // SAFETY: the caller's.
+                unsafe { condition.ran(world) };
+            }
+        }
     }
 }
 
@@ -243,8 +305,15 @@ impl Runner for Conditional {
     }
 
     unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>> {
-        // SAFETY: the caller's, for the first too: `prepare` has said what it reads.
-        unsafe { Ok(self.hold(world)? && self.runner.run(world, turn)?) }
+        // SAFETY: the caller's, for all of it: `prepare` has said what conditions read.
+        unsafe {
+            if !self.hold(world)? {
+                return Ok(false);
+            }
+            let ran = self.runner.run(world, turn);
+            self.note(world, &ran);
+            ran
+        }
     }
 
     fn count(&mut self, world: &World) -> Seen {
@@ -257,7 +326,13 @@ impl Runner for Conditional {
 
     fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
         // SAFETY: nobody else has the world.
-        Ok(unsafe { self.hold(world) }? && self.runner.run_alone(world)?)
+        if !unsafe { self.hold(world) }? {
+            return Ok(false);
+        }
+        let ran = self.runner.run_alone(world);
+        // SAFETY: as above.
+        unsafe { self.note(world, &ran) };
+        ran
     }
 }
 

@@ -166,6 +166,10 @@ pub unsafe trait QueryResources: Sealed {
     /// For `'w` nobody else has what `require` says in a way that conflicts, and no resource comes or goes.
     #[doc(hidden)]
     unsafe fn lend<'w>(resources: &'w Resources) -> Result<Self::Item<'w>, QueryError>;
+
+    /// What is not there of what would be lent. Nothing is lent.
+    #[doc(hidden)]
+    fn missing(resources: &Resources) -> Option<QueryError>;
 }
 
 /// Resources that are only read: such queries need only `&World`.
@@ -202,6 +206,10 @@ unsafe impl<T: Send + Sync + 'static> QueryResources for &T {
         // SAFETY: the caller's: nobody writes it.
         Ok(unsafe { value.as_ref() })
     }
+
+    fn missing(resources: &Resources) -> Option<QueryError> {
+        (!resources.contains::<T>()).then(missing::<T>)
+    }
 }
 // SAFETY: reads.
 unsafe impl<T: Send + Sync + 'static> ReadOnlyResources for &T {}
@@ -217,9 +225,13 @@ unsafe impl<T: Send + Sync + 'static> QueryResources for &mut T {
     }
 
     unsafe fn lend(resources: &Resources) -> Result<&mut T, QueryError> {
-        let mut value = resources.find::<T>().ok_or_else(missing::<T>)?;
+        let mut value = resources.find_to_write::<T>().ok_or_else(missing::<T>)?;
         // SAFETY: the caller's: nobody else has it.
         Ok(unsafe { value.as_mut() })
+    }
+
+    fn missing(resources: &Resources) -> Option<QueryError> {
+        (!resources.contains::<T>()).then(missing::<T>)
     }
 }
 
@@ -236,6 +248,10 @@ unsafe impl<R: QueryResources> QueryResources for Option<R> {
     unsafe fn lend<'w>(resources: &'w Resources) -> Result<Self::Item<'w>, QueryError> {
         // SAFETY: the caller's.
         Ok(unsafe { R::lend(resources) }.ok())
+    }
+
+    fn missing(_: &Resources) -> Option<QueryError> {
+        None
     }
 }
 // SAFETY: its part only reads.
@@ -258,6 +274,13 @@ macro_rules! tuple {
                 let _ = resources;
                 // SAFETY: the caller's; `ResourceAccess::check` has seen to it that no two lend the same.
                 Ok(($(unsafe { $part::lend(resources)? },)*))
+            }
+
+            fn missing(resources: &Resources) -> Option<QueryError> {
+                let _ = resources;
+                let missing = None;
+                $(let missing = missing.or_else(|| $part::missing(resources));)*
+                missing
             }
         }
         // SAFETY: no part writes.

@@ -61,7 +61,7 @@ pub use lack::Lack;
 pub use pending::Pending;
 pub use prototype::{Group, Prototype};
 pub use resources::Resources;
-pub(crate) use resources::with_lifted;
+pub(crate) use resources::{ResourceState, with_lifted};
 pub use snapshot::{
     ChangedLayout, Difference, DifferingPart, FragmentSummary, LoadOptions, MissingFragment,
     SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary, StateFragment, StateHashes,

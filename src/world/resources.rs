@@ -10,6 +10,7 @@ use crate::fragment::{StateForm, StateValue};
 use crate::hashers::ByTypes;
 use crate::panics::{end_all, note, resume, resume_alone};
 use crate::query::ResourceId;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::world::{World, new_identity};
 
 /// Values that a world has once, one of each type: the time, a map, settings.
@@ -44,6 +45,35 @@ pub struct Resources {
 struct Resource {
     name: &'static str,
     value: NonNull<dyn Any + Send + Sync>,
+    life: Box<Life>,
+}
+
+/// When a value came, and how often it was lent to be written. On a line of its own, which whoever is lent others beside it
+/// does not look at.
+#[repr(align(64))]
+struct Life {
+    /// No other value has it.
+    born: u64,
+    writes: AtomicU64,
+}
+
+impl Life {
+    /// It is lent to be written.
+    #[inline(always)]
+    fn write(&self) {
+        // Ordering: Relaxed: who looks at it is before or after whoever has the value to write it, as for the value. Not a
+        // read-modify-write: nobody else has it.
+        let writes = self.writes.load(Ordering::Relaxed);
+        self.writes.store(writes + 1, Ordering::Relaxed);
+    }
+}
+
+/// A state of a resource: another one was there before or after each time that it was lent to be written, or came. Told
+/// apart from those of all other worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResourceState {
+    born: u64,
+    writes: u64,
 }
 
 // SAFETY: owns the value, which is `Send`.
@@ -58,7 +88,11 @@ impl Resource {
 
     fn of(value: StateValue, name: &'static str) -> Self {
         let value = NonNull::from(Box::leak(value));
-        Self { name, value }
+        let life = Box::new(Life {
+            born: new_identity(),
+            writes: AtomicU64::new(0),
+        });
+        Self { name, value, life }
     }
 
     fn get(&self) -> &(dyn Any + Send + Sync) {
@@ -67,12 +101,15 @@ impl Resource {
     }
 
     fn get_mut(&mut self) -> &mut (dyn Any + Send + Sync) {
+        self.life.write();
         // SAFETY: as above, and `&mut self`.
         unsafe { self.value.as_mut() }
     }
 
     fn into_value<T: 'static>(self) -> Option<T> {
-        let this = ManuallyDrop::new(self);
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: it is forgotten, and nobody uses it again.
+        unsafe { core::ptr::drop_in_place(&raw mut this.life) };
         // SAFETY: leaked in `new`, and forgotten here.
         let value = unsafe { Box::from_raw(this.value.as_ptr()) };
         Some(*(value as Box<dyn Any>).downcast().ok()?)
@@ -226,6 +263,24 @@ impl Resources {
     pub(crate) fn find<T: Send + Sync + 'static>(&self) -> Option<NonNull<T>> {
         let resource = self.values.get(&TypeId::of::<T>())?;
         Some(resource.value.cast())
+    }
+
+    /// The same, for who lends it to be written.
+    #[inline]
+    pub(crate) fn find_to_write<T: Send + Sync + 'static>(&self) -> Option<NonNull<T>> {
+        let resource = self.values.get(&TypeId::of::<T>())?;
+        resource.life.write();
+        Some(resource.value.cast())
+    }
+
+    /// The state of the value of a type, if it is there.
+    pub(crate) fn state_of<T: Send + Sync + 'static>(&self) -> Option<ResourceState> {
+        let life = &self.values.get(&TypeId::of::<T>())?.life;
+        Some(ResourceState {
+            born: life.born,
+            // Ordering: as in `write`.
+            writes: life.writes.load(Ordering::Relaxed),
+        })
     }
 
     /// The value of a type, to change, if it is there.

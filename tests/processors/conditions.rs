@@ -506,3 +506,160 @@ fn world_at(tick: u64) -> World {
     world.resources_mut().insert(Time::new(step, step, tick));
     world
 }
+
+#[test]
+fn who_runs_if_a_resource_has_changed_is_passed_by_until_it_is_lent_to_be_written() {
+    struct Map(u32);
+    type Change = (&'static str, fn(&mut World, &mut Schedule), bool);
+    let changes: [Change; 9] = [
+        ("nothing", |_, _| {}, false),
+        ("read", |world, _| _ = world.resources().get::<Map>(), false),
+        (
+            "get_mut",
+            |world, _| world.resources_mut().get_mut::<Map>().unwrap().0 += 1,
+            true,
+        ),
+        (
+            "insert",
+            |world, _| _ = world.resources_mut().insert(Map(7)),
+            true,
+        ),
+        (
+            "taken out and put back",
+            |world, _| {
+                let map = world.resources_mut().remove::<Map>().unwrap();
+                world.resources_mut().insert(map);
+            },
+            true,
+        ),
+        (
+            "with_resource",
+            |world, _| _ = world.with_resource(|_, _: &mut Map| ()),
+            true,
+        ),
+        (
+            "a processor",
+            |world, _| world.run_once(|map: &mut Map| map.0 += 1).unwrap(),
+            true,
+        ),
+        (
+            "one that only may",
+            |world, _| world.run_once(|_: Option<&mut Map>| ()).unwrap(),
+            true,
+        ),
+        (
+            "another",
+            |world, _| _ = world.resources_mut().insert(1_u64),
+            false,
+        ),
+    ];
+    for execution in [Execution::Alone, Execution::Beside] {
+        let mut world = world();
+        world.resources_mut().insert(Map(0));
+        world.resources_mut().insert(Switch(true));
+        let mut schedule = Schedule::new();
+        schedule.set_execution(execution);
+        schedule.add(say("looks").run_if_changed::<Map>());
+        schedule.add(
+            processor("writes", |map: &mut Map, said: &mut Said| {
+                map.0 += 1;
+                said.0.push("writes".into());
+            })
+            .run_if_changed::<Map>()
+            .run_if(|switch: &Switch| switch.0)
+            .after("looks"),
+        );
+        schedule.add(say("looks again").run_if_changed::<Map>().after("writes"));
+        run(&mut schedule, &mut world);
+        assert_eq!(said(&mut world), ["looks", "writes", "looks again"]);
+        run(&mut schedule, &mut world);
+        assert_eq!(
+            said(&mut world),
+            ["looks"],
+            "of its own writes it does not hear"
+        );
+        for (name, change, changes) in changes {
+            change(&mut world, &mut schedule);
+            run(&mut schedule, &mut world);
+            let heard = said(&mut world);
+            let expected: &[&str] = match changes {
+                true => &["looks", "writes", "looks again"],
+                false => &[],
+            };
+            assert_eq!(heard, expected, "{name}, {execution:?}");
+            run(&mut schedule, &mut world);
+            let heard = said(&mut world);
+            assert_eq!(heard.len(), usize::from(changes), "{name}, {execution:?}");
+        }
+        // What was not run for stays to be run for.
+        world.resources_mut().insert(Map(3));
+        world.resources_mut().insert(Switch(false));
+        run(&mut schedule, &mut world);
+        assert_eq!(said(&mut world), ["looks", "looks again"]);
+        world.resources_mut().insert(Switch(true));
+        run(&mut schedule, &mut world);
+        assert_eq!(said(&mut world), ["writes", "looks again"]);
+        world.resources_mut().remove::<Map>();
+        let error = schedule.run(&mut world).expect_err("there is none");
+        assert!(matches!(error, ScheduleError::NoResource { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_has_changed_is_not_forgotten_by_a_run_that_was_none() {
+    struct Map(u32);
+    let mut world = world();
+    world.resources_mut().insert(Map(0));
+    world.resources_mut().insert(false);
+    let mut schedule = Schedule::new();
+    // Looked for in its turn, as it has a condition.
+    schedule.add(
+        processor(
+            "asks",
+            |fails: &bool, map: &mut Map, _: &u64| -> ProcessorResult {
+                map.0 += 1;
+                match fails {
+                    true => Err("it says so".into()),
+                    false => Ok(()),
+                }
+            },
+        )
+        .run_if_changed::<Map>(),
+    );
+    let map = |world: &World| world.resources().get::<Map>().map(|map| map.0);
+    assert!(schedule.run(&mut world).is_err(), "there is no number");
+    world.resources_mut().insert(1_u64);
+    assert_eq!(run(&mut schedule, &mut world).ran, 1);
+    assert_eq!(run(&mut schedule, &mut world).ran, 0);
+    // Who fails has run.
+    world.resources_mut().insert(true);
+    let _ = world.resources_mut().get_mut::<Map>();
+    assert!(schedule.run(&mut world).is_err());
+    assert_eq!(
+        (run(&mut schedule, &mut world).ran, map(&world)),
+        (0, Some(2))
+    );
+    // An exclusive one does not hear of its own writes, either.
+    let mut whole = Schedule::new();
+    let write = |world: &mut World| {
+        world
+            .resources_mut()
+            .get_mut::<Map>()
+            .expect("it is there")
+            .0 += 1
+    };
+    whole.add(exclusive_processor("whole", write).run_if_changed::<Map>());
+    for _ in 0..3 {
+        run(&mut whole, &mut world);
+    }
+    assert_eq!(map(&world), Some(3));
+    // Another world begins anew, though as often was written there.
+    schedule.detach();
+    let mut other = crate::said::world();
+    other.resources_mut().insert(Map(0));
+    other.resources_mut().insert(false);
+    other.resources_mut().insert(1_u64);
+    for ran in [1, 0] {
+        assert_eq!(run(&mut schedule, &mut other).ran, ran);
+    }
+}

@@ -33,8 +33,7 @@ macro_rules! resource {
             }
 
             fn missing_param(world: &mut World) -> Option<QueryError> {
-                // SAFETY: nobody else has the world, and what is lent is given back at once.
-                unsafe { <Self as QueryResources>::lend(world.resources()) }.err()
+                <Self as QueryResources>::missing(world.resources())
             }
 
             #[inline(always)]

@@ -179,7 +179,7 @@ impl Schedule {
     /// nothing, a world that [goes back](crate::processor::Simulation::roll_back_to) goes on as it did then. A program, or
     /// its tests, can see by it that nothing is forgotten, as by [`World::unsaved`](crate::world::World::unsaved) of a world. (What a closure captures, or
     /// a [`Processor`](super::Processor) has in its fields, nobody can see; nor is said who asks what has
-    /// [changed](crate::query::Changed).) What is to be saved is a resource of a type of its own, which is [part of the
+    /// [changed](crate::query::Changed), or [runs if that has](ProcessorBuilder::run_if_changed).) What is to be saved is a resource of a type of its own, which is [part of the
     /// state](crate::fragment::FragmentRegistry::register_state). O(processors).
     ///
     /// ```

@@ -93,13 +93,21 @@ impl<'q> DynamicResources<'q> {
         at: usize,
         to_be_written: bool,
     ) -> Result<NonNull<T>, QueryError> {
-        let value = self.find::<T>()?;
+        let value = match to_be_written {
+            true => Self::found(self.resources.find_to_write())?,
+            false => self.find::<T>()?,
+        };
         self.lent.push(Lent { at, to_be_written });
         Ok(value)
     }
 
     fn find<T: Send + Sync + 'static>(&self) -> Result<NonNull<T>, QueryError> {
-        let found = self.resources.find::<T>();
+        Self::found(self.resources.find())
+    }
+
+    fn found<T: Send + Sync + 'static>(
+        found: Option<NonNull<T>>,
+    ) -> Result<NonNull<T>, QueryError> {
         found.ok_or_else(|| QueryError::NoResource {
             name: ResourceId::of::<T>().name().into(),
         })

@@ -24,7 +24,7 @@ struct More {
 /// How a chunk's arrays are found. A byte with room for more: a list of chunks says with it, too,
 /// that it is one of many, so that a walk over many small archetypes asks one question of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// It is one of the archetype's shortest chunks: its arrays begin where the archetype says.
     Shortest,
     /// It is one of them, with few rows, for which its arrays lie closer together: see
@@ -62,10 +62,10 @@ pub(crate) struct Chunk {
     pub(crate) capacity: u32,
     /// It is so many times as long as the archetype's shortest chunks, and so is each of its arrays: all offsets
     /// count as many times. (Not its logarithm: walks over many small archetypes feel how long a shift takes.)
-    scale: u8,
-    form: Form,
+    pub(super) scale: u8,
+    pub(super) form: Form,
     /// See [`opens_with`](Self::opens_with).
-    slack: u16,
+    pub(super) slack: u16,
     pub(crate) run: Run,
     /// Which combination of shared values it belongs to.
     pub(crate) group: u32,
@@ -358,7 +358,7 @@ fn slack(capacity: u32) -> u16 {
 
 impl Form {
     /// That of a chunk which is cut out for its archetype, so many times as long as the shortest.
-    fn of(scale: u8) -> Self {
+    pub(super) fn of(scale: u8) -> Self {
         match scale {
             1 => Self::Shortest,
             _ => Self::Longer,

@@ -24,6 +24,7 @@ mod having;
 mod layout;
 mod mover;
 mod open;
+mod record;
 mod refit;
 mod runs;
 #[cfg(test)]
@@ -48,6 +49,7 @@ pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN, STRETCH, Walk};
 pub(crate) use layout::number_of;
 pub(crate) use mover::{Carrier, Mover};
+pub(crate) use record::ChunkRecord;
 pub(crate) use refit::{Refit, Refitting};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};
 pub(crate) use shortest::Shortest;

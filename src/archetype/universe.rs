@@ -10,7 +10,7 @@ use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
 use crate::entity::{
     Buried, Entity, EntityError, EntityFault, EntityIndex, Full, IndexOptions, Lowest, Place,
-    RelocateError, overwritten,
+    RelocateError, Rewind, SavedSlots, overwritten,
 };
 use crate::flaw::Found;
 use crate::fragment::FragmentRegistry;
@@ -474,6 +474,26 @@ impl Universe {
         if let Some(lowest) = lowest {
             self.lowest.freed(lowest);
         }
+    }
+
+    /// Copies what stands in the slots of all ids, if the universe is ordered, and if a world whose `living` entities all live
+    /// is alone in it.
+    pub(crate) fn save_slots(&self, saved: &mut SavedSlots, living: usize) -> bool {
+        self.ordered && self.index.save_slots(saved, living)
+    }
+
+    /// Claims all slots that are not as they were, if they are this world's or nobody's; else `false`, and nothing is
+    /// claimed.
+    pub(crate) fn begin_rewind(&self, saved: &SavedSlots, rewind: &mut Rewind, world: u16) -> bool {
+        let is_own = |place: Place| {
+            place.row() < ROWS_PER_CHUNK && self.directory.owner(place).world() == world
+        };
+        self.index.begin_rewind(saved, rewind, is_own)
+    }
+
+    /// Makes all slots what they were.
+    pub(crate) fn finish_rewind(&self, saved: &SavedSlots, rewind: &mut Rewind) {
+        self.index.finish_rewind(saved, rewind, &self.lowest);
     }
 
     /// What is wrong with the order, if it is an ordered universe and no recorder is open: slots

@@ -191,6 +191,10 @@ impl Attachment for Arc<Queue> {
         }
     }
 
+    fn is_at_work(&self) -> bool {
+        self.nesting.seen().0 > 0
+    }
+
     fn trim(&mut self) -> usize {
         let mut trimmed = 0;
         // Those that are lent, or hold what a flush is to see, are left as they are.

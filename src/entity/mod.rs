@@ -19,7 +19,9 @@ pub use id::Entity;
 #[cfg(loom)]
 pub use index::model;
 #[cfg(not(loom))]
-pub(crate) use index::{Buried, Claimed, FreeWords, Lowest, Origin, Places, overwritten};
+pub(crate) use index::{
+    Buried, Claimed, FreeWords, Lowest, Origin, Places, Rewind, SavedSlots, overwritten,
+};
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live, Session};
 #[cfg(feature = "world")]
 pub use map::EntityMap;

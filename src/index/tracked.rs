@@ -49,7 +49,7 @@ impl<M> Tracked<M> {
     /// Nothing has been seen of the world, by runs with this filter.
     pub(super) fn new<F: QueryFilter + 'static>(world: &World) -> Self {
         Self {
-            world: world.origin(),
+            world: world.past(),
             filter: TypeId::of::<F>(),
             seen: world.long_ago(),
             chunks: HashMap::default(),
@@ -59,7 +59,7 @@ impl<M> Tracked<M> {
 
     /// Whether this is the world, and the filter.
     pub(super) fn is_of<F: QueryFilter + 'static>(&self, world: &World) -> bool {
-        self.world == world.origin() && self.filter == TypeId::of::<F>()
+        self.world == world.past() && self.filter == TypeId::of::<F>()
     }
 
     /// Tells who has come, gone, or has another value, perhaps, since it was brought up to date last. If `knows` panics,

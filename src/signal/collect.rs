@@ -100,6 +100,21 @@ impl Attachment for Board {
         pending.delayed_signals += self.later.len() + self.come.len();
     }
 
+    fn go_back(&mut self, _: u64, panicked: &mut Panicked) {
+        let later = core::mem::take(&mut self.later).into_iter();
+        let later = later.map(|Reverse(waiting)| waiting);
+        for waiting in later.chain(core::mem::take(&mut self.early)) {
+            let log = &mut self.logs[waiting.signal as usize];
+            note(panicked, || log.payloads.drop_kept(waiting.slot));
+        }
+        for log in &mut self.logs {
+            log.pass_by(panicked);
+        }
+        note(panicked, || drop(core::mem::take(&mut self.come)));
+        // What comes back may be of any signal.
+        self.adopted = 0;
+    }
+
     fn tell_waiting<'w>(&'w self, world: &'w World, told: &mut Told<'w>) {
         self.come.tell(told);
         if self.later.is_empty() {
@@ -236,7 +251,7 @@ pub(super) fn board(world: &mut World) -> &mut Board {
     };
     if come.len() > 0 {
         // What is sent from now on comes after them.
-        board.sequence = come.len() as u64;
+        board.sequence = board.sequence.max(come.len() as u64);
         board.come = come;
     }
     board

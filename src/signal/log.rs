@@ -231,6 +231,15 @@ impl Log {
         }
     }
 
+    /// Lets all readers pass by what they have not read.
+    pub(super) fn pass_by(&mut self, panicked: &mut Panicked) {
+        for cursor in &self.readers {
+            // Ordering: Relaxed, as in `trim`.
+            cursor.store(self.end(), Ordering::Relaxed);
+        }
+        self.trim(panicked);
+    }
+
     /// How many wait for the slowest reader, if that is to be said: the first time that they are many, then each time that
     /// they are twice as many. For who has just [trimmed](Self::trim) the log.
     #[inline]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::command::Precedence;
+use crate::panics::Panicked;
 use crate::signal::Signals;
 use crate::signal::kind::Kind;
 use crate::signal::mailbag::Mailbag;
@@ -124,6 +125,16 @@ impl Attachment for Arc<Post> {
             pending.delayed_signals += bag.times.len();
             pending.signals += bag.letters.len() - bag.times.len();
         }
+    }
+
+    fn go_back(&mut self, time: u64, _: &mut Panicked) {
+        for mut bag in self.bags.take_all() {
+            *bag = Mailbag::default();
+            bag.leave();
+        }
+        // Ordering: Relaxed, as in `World::time` and `is_collected`.
+        self.now.store(time, Ordering::Relaxed);
+        self.waits.store(0, Ordering::Relaxed);
     }
 
     fn tell_waiting<'w>(&'w self, _: &'w World, told: &mut Told<'w>) {

@@ -7,6 +7,7 @@ use core::any::Any;
 use core::convert::Infallible;
 use core::fmt;
 
+use crate::panics::Panicked;
 use crate::sync::roster::Roster;
 use crate::world::check::{Found, Held};
 use crate::world::waiting::Told;
@@ -31,6 +32,14 @@ pub(crate) trait Attachment: Any + Send + Sync {
 
     /// Counts what waits in it to become part of the world.
     fn count_pending(&self, _: &mut Pending) {}
+
+    /// Whether it is in the middle of a change of the world, which a closure has in its hands.
+    fn is_at_work(&self) -> bool {
+        false
+    }
+
+    /// The world goes back to this time: what waits in it is forgotten. Panics of users' `drop`s are noted.
+    fn go_back(&mut self, _time: u64, _: &mut Panicked) {}
 
     /// Tells the world's time, and which signals wait for theirs.
     fn tell_waiting<'w>(&'w self, _: &'w World, _: &mut Told<'w>) {}
@@ -77,6 +86,13 @@ impl Attached {
     /// Has all give memory back in which there is nothing; how many chunks.
     pub(crate) fn trim(&mut self) -> usize {
         self.0.iter_mut().map(|value| value.trim()).sum()
+    }
+
+    /// Says to all that the world goes back to this time.
+    pub(crate) fn go_back(&mut self, time: u64, panicked: &mut Panicked) {
+        self.0
+            .iter_mut()
+            .for_each(|value| value.go_back(time, panicked));
     }
 
     /// All that there is.

@@ -50,11 +50,27 @@ impl World {
                 self.settle_groups(archetype);
             }
         }
-        // From here on nothing fails or runs users' code until all is in place again.
+        let gone = self.part_with(|data| data.entities == 0);
+        let mut panicked = None;
+        let count = gone.len();
+        for mut data in gone {
+            data.end(&self.universe, self.number, &mut panicked);
+        }
+        resume(panicked);
+        count
+    }
+
+    /// Takes compositions out that have no chunks; the others are numbered anew, in their order, and whoever knows some
+    /// notices. O(archetypes + chunks of those that get another number).
+    pub(in crate::world) fn part_with(
+        &mut self,
+        goes: impl Fn(&Archetype) -> bool,
+    ) -> Vec<Archetype> {
+        // Nothing fails or runs users' code until all is in place again.
         let before = self.archetypes.len();
         let (stay, gone): (Vec<Archetype>, Vec<Archetype>) = core::mem::take(&mut self.archetypes)
             .into_iter()
-            .partition(|data| data.entities > 0);
+            .partition(|data| !goes(data));
         self.archetypes = stay;
         self.by_composition.clear();
         self.having.clear();
@@ -84,13 +100,7 @@ impl World {
         // What matched has other numbers.
         self.asked.clear();
         self.composition_version += 1;
-        let mut panicked = None;
-        let count = gone.len();
-        for mut data in gone {
-            data.end(&self.universe, self.number, &mut panicked);
-        }
-        resume(panicked);
-        count
+        gone
     }
 }
 

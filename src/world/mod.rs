@@ -9,6 +9,7 @@ mod attached;
 mod bundles;
 pub(crate) mod change;
 pub(crate) mod check;
+mod checkpoint;
 mod chunk_rows;
 mod clone;
 mod collect;
@@ -52,6 +53,7 @@ use std::sync::Arc;
 
 pub use crate::archetype::Universe;
 pub use check::{Flaw, FlawPlace, IntegrityError};
+pub use checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 pub use chunk_rows::ChunkRows;
 pub use compact::{Budget, CompactReport};
 pub use create::Batch;
@@ -193,6 +195,8 @@ pub struct World {
     pub(crate) identity: u64,
     /// Unique in the process, as long as the world is: for who knows no archetypes by their numbers.
     origin: u64,
+    /// The same, and another one after it went back: for who keeps what it was at some time.
+    past: u64,
     /// What it was asked for one run each.
     pub(crate) asked: AskedQueries,
     /// Counts the compositions that came, and the times that some went.
@@ -267,6 +271,7 @@ impl World {
             chunks_grow: true,
             identity: new_identity(),
             origin: new_identity(),
+            past: new_identity(),
             asked: AskedQueries::default(),
             composition_version: 0,
             births: 0,
@@ -289,9 +294,14 @@ impl World {
         self.identity
     }
 
-    /// What indices remember it by.
+    /// What queries without archetypes, and checkpoints, remember it by.
     pub(crate) fn origin(&self) -> u64 {
         self.origin
+    }
+
+    /// What indices remember it by.
+    pub(crate) fn past(&self) -> u64 {
+        self.past
     }
 
     /// The universe that it stands in.

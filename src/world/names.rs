@@ -25,7 +25,12 @@ pub(crate) struct Names {
     by_entity: HashMap<Entity, Called>,
     by_name: HashMap<Arc<str>, Named>,
     sweep_at: usize,
+    /// Counts changes, so that what was copied is known to be what is there.
+    changes: u64,
 }
+
+/// Names, each with those who had it, in the order in which they got it.
+pub(super) type SavedNames = Vec<(Arc<str>, Vec<Entity>)>;
 
 /// What an entity is called.
 #[derive(Debug)]
@@ -114,6 +119,31 @@ impl Names {
         self.by_entity.get(&entity).map(|called| &*called.name)
     }
 
+    /// How often names have changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// A copy of the names of those who are meant.
+    pub(super) fn saved(&self, is_meant: impl Fn(Entity) -> bool) -> SavedNames {
+        let told = self.told(is_meant).into_iter();
+        told.map(|(name, entities)| (self.intern(name), entities))
+            .collect()
+    }
+
+    /// Makes all names what they were.
+    pub(super) fn go_back(&mut self, saved: &SavedNames) {
+        let changes = self.changes;
+        *self = Self::default();
+        for (name, entities) in saved {
+            for &entity in entities {
+                self.insert(entity, Arc::clone(name));
+            }
+        }
+        self.sweep_at = FIRST_SWEEP.max(2 * self.by_entity.len());
+        self.changes = changes + 1;
+    }
+
     /// Whether an entity has a name, be it dead.
     pub(crate) fn has(&self, entity: Entity) -> bool {
         self.by_entity.contains_key(&entity)
@@ -168,6 +198,7 @@ impl Names {
             return;
         }
         self.remove(entity);
+        self.changes += 1;
         let named = self.by_name.entry(Arc::clone(&name)).or_default();
         let at = named.entities.len();
         named.entities.push(Some(entity));
@@ -178,6 +209,7 @@ impl Names {
     /// that had it have it no more.
     pub(crate) fn remove(&mut self, entity: Entity) -> Option<Arc<str>> {
         let Called { name, at } = self.by_entity.remove(&entity)?;
+        self.changes += 1;
         if let Some(named) = self.by_name.get_mut(&name) {
             if !named.remove(at) {
                 self.by_name.remove(&name);
@@ -222,6 +254,7 @@ impl Names {
         let before = self.by_entity.len();
         self.by_entity.retain(|&entity, _| !is_forgotten(entity));
         if self.by_entity.len() < before {
+            self.changes += 1;
             self.by_name.retain(|_, named| {
                 named.compact(|entity| !is_forgotten(entity), stand(&mut self.by_entity))
             });

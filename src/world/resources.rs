@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::fragment::{StateForm, StateValue};
 use crate::hashers::ByTypes;
-use crate::panics::{end_all, note, resume, resume_alone};
+use crate::panics::{Panicked, end_all, note, resume, resume_alone};
 use crate::query::ResourceId;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::world::{World, new_identity};
@@ -157,6 +157,27 @@ impl Resources {
     }
 
     /// Takes a value out for a while, as it lies; and what says that nothing has come or gone since.
+    /// Puts the value of a form in the place of the one that is there, or takes that one out. What its `drop` panics with is
+    /// noted.
+    pub(super) fn exchange(
+        &mut self,
+        form: &StateForm,
+        value: Option<StateValue>,
+        panicked: &mut Panicked,
+    ) {
+        let (of, comes) = (form.type_id(), value.is_some());
+        let old = match value {
+            Some(value) => self
+                .values
+                .insert(of, Resource::of(value, form.type_name())),
+            None => self.values.remove(&of),
+        };
+        if old.is_some() != comes {
+            self.stamp = new_identity();
+        }
+        note(panicked, || drop(old));
+    }
+
     fn lift<T: 'static>(&mut self) -> Option<(Resource, u64, u64)> {
         let value = self.values.remove(&TypeId::of::<T>())?;
         let before = self.stamp;

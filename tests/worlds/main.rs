@@ -15,6 +15,7 @@ mod archetypes;
 mod batches;
 mod between;
 mod changes;
+mod checkpoints;
 mod chunk_fragments;
 mod chunk_rules;
 mod clones;

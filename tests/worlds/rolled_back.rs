@@ -36,7 +36,7 @@ struct Weathered(u32);
 /// Of all players, for this tick.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
-struct Input(u32);
+pub(super) struct Input(u32);
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct Score {
@@ -57,8 +57,8 @@ megachunk::plain!(Score { bursts, deaths });
 
 const TICK: Duration = Duration::from_millis(50);
 /// How many ticks a game goes back at most.
-const RING: usize = 8;
-const TICKS: u64 = 12;
+pub(super) const RING: usize = 8;
+pub(super) const TICKS: u64 = 12;
 
 fn universe() -> Universe {
     let universe = Universe::ordered();
@@ -84,7 +84,7 @@ fn equip(world: &mut World) {
     world.resources_mut().insert(burst);
 }
 
-fn start() -> World {
+pub(super) fn start() -> World {
     let mut world = World::of(&Arc::new(universe())).unwrap();
     world.resources_mut().insert(Input::default());
     world.resources_mut().insert(Score::default());
@@ -111,7 +111,7 @@ fn mixed(of: [u32; 3]) -> u32 {
     (mixed >> 20) as u32
 }
 
-fn schedule() -> Schedule {
+pub(super) fn schedule() -> Schedule {
     let mut schedule = Schedule::new();
     schedule.add(processor(
         "steer",
@@ -221,15 +221,15 @@ fn schedule() -> Schedule {
 }
 
 /// What the players do in a tick, when it is known; and what is guessed before.
-fn known(tick: u64) -> Input {
+pub(super) fn known(tick: u64) -> Input {
     Input(tick as u32 * 7 % 5)
 }
 
-fn guessed(tick: u64) -> Input {
+pub(super) fn guessed(tick: u64) -> Input {
     Input(90 + tick as u32)
 }
 
-fn advance(game: &mut Simulation, input: Input) {
+pub(super) fn advance(game: &mut Simulation, input: Input) {
     game.world_mut().resources_mut().insert(input);
     let report = game.advance(TICK).unwrap();
     assert_eq!(report.schedule.flush.by_chance, 0);
@@ -241,17 +241,17 @@ fn bytes(game: &Simulation) -> Vec<u8> {
     game.world().to_snapshot(&SnapshotOptions::new()).unwrap()
 }
 
-fn told(game: &Simulation) -> (u64, Vec<u8>) {
+pub(super) fn told(game: &Simulation) -> (u64, Vec<u8>) {
     (game.world().state_hash().unwrap(), bytes(game))
 }
 
-fn pool(threads: usize) -> rayon::ThreadPool {
+pub(super) fn pool(threads: usize) -> rayon::ThreadPool {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.unwrap()
 }
 
 /// After each tick, without going back.
-fn straight() -> Vec<(u64, Vec<u8>)> {
+pub(super) fn straight() -> Vec<(u64, Vec<u8>)> {
     let mut game = Simulation::new(start(), schedule());
     let told = (0..TICKS).map(|tick| {
         advance(&mut game, known(tick));

@@ -34,7 +34,7 @@
 //!    (`placed`, `owned`), who skips a version; and an entity that is condemned stays so: its slot's phase flips again
 //!    only after a later version was created.
 //! 4. A version is used once: versions of a slot only grow, and the last one retires the slot, which
-//!    never becomes free again.
+//!    never becomes free again. (But where a world goes back by what it has to itself: `rewind`.)
 //!
 //! papers/entity-index.md has the argument; loom-tests/ the models.
 

@@ -27,6 +27,8 @@ mod placed;
 mod release;
 #[cfg(not(loom))]
 mod restore;
+#[cfg(not(loom))]
+mod rewind;
 mod scatter;
 mod session;
 mod shared;
@@ -64,6 +66,8 @@ pub use options::IndexOptions;
 pub(crate) use owned::Buried;
 #[cfg(not(loom))]
 pub(crate) use placed::Places;
+#[cfg(not(loom))]
+pub(crate) use rewind::{Rewind, SavedSlots};
 pub use session::Session;
 #[cfg(not(loom))]
 pub(crate) use slot::Origin;

@@ -260,7 +260,7 @@ impl EntityIndex {
 impl Core {
     /// Takes all free slots of a word, which is one of an open block.
     #[inline(always)]
-    fn claim_all(&self, cache: &mut Cache, tally: &Tally, word: u32) -> u64 {
+    pub(super) fn claim_all(&self, cache: &mut Cache, tally: &Tally, word: u32) -> u64 {
         let lane = span::lane(word);
         let whole = self.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
         if whole != 0 {

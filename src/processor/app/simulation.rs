@@ -1,13 +1,15 @@
 //! `Simulation`: a world with its processors and its time.
 
+use core::any::TypeId;
 use core::fmt;
 use core::time::Duration;
 
+use crate::fragment::StateForm;
 use crate::panics::{note, resume};
 use crate::processor::app::clock::Clock;
 use crate::processor::{Rate, Schedule, ScheduleError, ScheduleReport, Time};
 use crate::span;
-use crate::world::World;
+use crate::world::{Checkpoint, CheckpointError, Checkpoints, World};
 
 /// A world with its processors and its time: ticks every frame or at a fixed rate, is paused, stepped.
 ///
@@ -229,6 +231,66 @@ impl Simulation {
     pub fn roll_back_to(&mut self, mut world: World) -> World {
         self.schedule.hand_over(&mut self.world, &mut world);
         self.take(world)
+    }
+
+    /// Goes back to a checkpoint of its world, which is the same world then, as it was: processors, observers, and all that
+    /// is not part of the state, go on as if nothing had happened. The next tick is the one after that of the world's
+    /// [`Time`], if that is part of the state, else the one that comes next anyway.
+    ///
+    /// What has to be so that all comes as it came is in the [guide](crate::guide#rolling-back); what of it costs what, at
+    /// [`Checkpoints`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Checkpoints;
+    ///
+    /// let world = World::of(&Arc::new(Universe::ordered()))?;
+    /// Time::register(world.registry())?;
+    /// world.registry().register_plain::<u32>()?;
+    /// let mut schedule = Schedule::new();
+    /// let plant = |world: &mut World| _ = world.create((0_u32,));
+    /// let grow = |mut all: QueryRun<&mut u32>| all.for_each(|height| *height += 1);
+    /// schedule.add(processor("grow", grow).on_start(plant));
+    /// let mut garden = Simulation::new(world, schedule);
+    /// let tick = Duration::from_millis(20);
+    /// garden.advance(tick)?;
+    /// let mut checkpoints = Checkpoints::new(8);
+    /// let first = checkpoints.take(garden.world_mut())?;
+    /// for _ in 0..3 {
+    ///     garden.advance(tick)?;
+    /// }
+    /// garden.roll_back(&mut checkpoints, first)?;
+    /// assert_eq!((garden.tick(), garden.world().time()), (1, tick));
+    /// garden.advance(tick)?;
+    /// assert_eq!(garden.world().read::<&u32, ()>()?.single()?, &2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CheckpointError`]: the world is as it was.
+    ///
+    /// # Panics
+    /// As for [`Checkpoints::roll_back`]; where the world has gone back then, so has the tick.
+    pub fn roll_back(
+        &mut self,
+        checkpoints: &mut Checkpoints,
+        to: Checkpoint,
+    ) -> Result<(), CheckpointError> {
+        let before = self.world.past();
+        let (mut gone_back, mut panicked) = (Ok(()), None);
+        note(&mut panicked, || {
+            gone_back = checkpoints.roll_back(&mut self.world, to);
+        });
+        let is_time = |form: &StateForm| form.type_id() == TypeId::of::<Time>();
+        let keeps_time = self.world.registry().state_form(is_time).is_some();
+        if keeps_time && self.world.past() != before {
+            self.ticks = next_tick(&self.world);
+        }
+        resume(panicked);
+        gone_back
     }
 
     /// Has this world from now on; the one before it.

@@ -328,6 +328,9 @@ mod of_world {
         "SYPUR" Batch;
         "SYPUR" Budget;
         "SYPUR" ChangedLayout;
+        "SYPUR" Checkpoint;
+        "SYPUR" CheckpointError;
+        "SYPUR" Checkpoints;
         "SYPUR" ChunkRows;
         "SYPUR" CompactReport;
         "SYPUR" Difference<'static>;

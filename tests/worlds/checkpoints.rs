@@ -119,7 +119,7 @@ fn change(world: &mut World, chance: &mut Chance) {
     let some = |chance: &mut Chance| (!all.is_empty()).then(|| all[chance.below(all.len())]);
     let n = chance.below(1_000) as u64;
     let one = some(chance);
-    match (chance.below(16), one) {
+    match (chance.below(18), one) {
         (0, _) => _ = world.create((Spot(n),)).unwrap(),
         (1, _) => _ = world.create((Spot(n), Wide([n; 20]))).unwrap(),
         (2, _) => {
@@ -187,6 +187,16 @@ fn change(world: &mut World, chance: &mut Chance) {
             _ = commands.create((Spot(n), Asleep)).unwrap();
             commands.remove::<(Asleep,)>(one).unwrap();
         }
+        (16, Some(one)) => {
+            if let Ok(spot) = world.get_mut::<Spot>(one) {
+                spot.0 += n;
+            }
+        }
+        (17, Some(one)) => {
+            if let Ok(wide) = world.get_mut::<Wide>(one) {
+                wide.0[7] = n;
+            }
+        }
         _ => {}
     }
     assert!(world.flush().is_clean());
@@ -194,7 +204,7 @@ fn change(world: &mut World, chance: &mut Chance) {
 
 #[test]
 fn whatever_happens_to_a_world_it_goes_back_to_the_byte() {
-    for seed in 0..if cfg!(miri) { 2 } else { 60 } {
+    for seed in 0..if cfg!(miri) { 2 } else { 30 } {
         let (mut world, mut chance) = (world(), Chance(seed));
         let mut checkpoints = Checkpoints::new(5);
         let mut kept: Vec<(Checkpoint, Vec<u8>)> = Vec::new();
@@ -241,6 +251,47 @@ fn what_is_done_again_leads_to_the_same_ids_and_rows() {
         let first = again(seed + 1);
         assert_ne!(again(seed + 2), first);
         assert_eq!(again(seed + 1), first, "seed {seed}");
+    }
+}
+
+#[test]
+fn values_that_are_cloned_go_back_whatever_happens_to_them() {
+    for seed in 0..20 {
+        let (mut world, mut chance) = (world(), Chance(seed));
+        world.registry().register_clone::<String>().unwrap();
+        world.set_chunk_size(1);
+        let mut checkpoints = Checkpoints::new(4);
+        let mut kept: Vec<(Checkpoint, Vec<(Entity, String)>)> = Vec::new();
+        for step in 0..60 {
+            let mut all = world.read::<(Entity, &String), ()>().unwrap();
+            let all = all.iter().map(|(entity, text)| (entity, text.clone()));
+            let all: Vec<(Entity, String)> = all.collect();
+            let some = (!all.is_empty()).then(|| all[chance.below(all.len())].0);
+            let n = chance.below(1_000);
+            match (chance.below(7), some) {
+                (0, _) => {
+                    let count = chance.below(1_000);
+                    let texts = (0..count).map(|n| (n.to_string(), Spot(n as u64)));
+                    world.create_batch(texts).unwrap();
+                }
+                (1, Some(one)) => world.get_mut::<String>(one).unwrap().push('x'),
+                (2, Some(one)) => world.destroy(one).unwrap(),
+                (3, Some(one)) => _ = world.add(one, (Asleep,)).unwrap(),
+                (4, Some(one)) => _ = world.remove::<(Spot, Asleep)>(one).unwrap(),
+                (5, _) => kept.push((checkpoints.take(&mut world).unwrap(), all)),
+                (6, _) if !kept.is_empty() => {
+                    kept.truncate(n % kept.len() + 1);
+                    let (to, was) = &kept[kept.len() - 1];
+                    checkpoints.roll_back(&mut world, *to).unwrap();
+                    world.check().unwrap();
+                    let mut now = world.read::<(Entity, &String), ()>().unwrap();
+                    let now = now.iter().map(|(entity, text)| (entity, text.clone()));
+                    assert!(now.eq(was.iter().cloned()), "seed {seed}, step {step}");
+                }
+                _ => {}
+            }
+            kept.retain(|(checkpoint, _)| checkpoints.has(*checkpoint));
+        }
     }
 }
 

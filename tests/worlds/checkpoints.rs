@@ -143,9 +143,9 @@ fn change(world: &mut World, chance: &mut Chance) {
                 .collect();
             assert!(world.destroy_slice(&gone).is_clean());
         }
-        (7, Some(one)) => _ = world.add(one, (Wide([n; 20]),)).unwrap(),
+        (7, Some(one)) => world.add(one, (Wide([n; 20]),)).unwrap(),
         (8, Some(one)) => _ = world.remove::<(Spot,)>(one).unwrap(),
-        (9, Some(one)) => _ = world.add(one, ().shared(Team(n as u32 % 4))).unwrap(),
+        (9, Some(one)) => world.add(one, ().shared(Team(n as u32 % 4))).unwrap(),
         (10, Some(one)) => {
             world
                 .set_name(one, ["ant", "bee", "cat"][n as usize % 3])
@@ -153,14 +153,14 @@ fn change(world: &mut World, chance: &mut Chance) {
         }
         (11, Some(one)) => {
             // If it has that.
-            _ = world.set_enabled::<Asleep>(one, n % 2 == 0);
-            _ = world.set_enabled::<Spot>(one, n % 3 == 0);
+            _ = world.set_enabled::<Asleep>(one, n.is_multiple_of(2));
+            _ = world.set_enabled::<Spot>(one, n.is_multiple_of(3));
         }
         (12, Some(one)) => {
             if let Ok(weather) = world.chunk_fragment_mut::<Weather>(one) {
                 weather.0 += 1;
             }
-            if n % 7 == 0 {
+            if n.is_multiple_of(7) {
                 world
                     .set_chunk_template::<Weather, ()>(Weather(n as u32))
                     .unwrap();
@@ -170,13 +170,13 @@ fn change(world: &mut World, chance: &mut Chance) {
             let mut spots = Query::<&mut Spot>::new(world).unwrap();
             spots.on(world).for_each(|spot| spot.0 = spot.0 * 31 + n);
             *world.resources_mut().get_or_insert_with(|| 0_u64) += n;
-            if n % 5 == 0 {
+            if n.is_multiple_of(5) {
                 world.resources_mut().remove::<u64>();
             }
         }
         (14, _) => {
             world.advance_time(Duration::from_millis(n));
-            if n % 3 == 0 {
+            if n.is_multiple_of(3) {
                 world.trim();
             } else if n % 3 == 1 {
                 _ = world.compact(megachunk::world::Budget::Unlimited);
@@ -276,7 +276,7 @@ fn values_that_are_cloned_go_back_whatever_happens_to_them() {
                 }
                 (1, Some(one)) => world.get_mut::<String>(one).unwrap().push('x'),
                 (2, Some(one)) => world.destroy(one).unwrap(),
-                (3, Some(one)) => _ = world.add(one, (Asleep,)).unwrap(),
+                (3, Some(one)) => world.add(one, (Asleep,)).unwrap(),
                 (4, Some(one)) => _ = world.remove::<(Spot, Asleep)>(one).unwrap(),
                 (5, _) => kept.push((checkpoints.take(&mut world).unwrap(), all)),
                 (6, _) if !kept.is_empty() => {
@@ -501,7 +501,7 @@ fn queries_and_indices_that_were_there_see_what_was() {
     for (n, &ant) in ants.iter().enumerate() {
         match n % 3 {
             0 => world.destroy(ant).unwrap(),
-            1 => _ = world.add(ant, (Asleep,)).unwrap(),
+            1 => world.add(ant, (Asleep,)).unwrap(),
             _ => world.get_mut::<Spot>(ant).unwrap().0 = 3,
         }
     }

@@ -66,22 +66,25 @@ impl EntityIndex {
         saved.slots.reserve(slots);
         saved.taken.clear();
         saved.taken.reserve(words as usize);
-        let (mut alive, mut retired, mut taken) = (0, 0, 0);
+        let (mut alive, mut retired, mut taken) = (0_u64, 0_u64, 0_u64);
         for word in 0..words {
             let mask = core.taken(word);
-            taken += mask.count_ones() as usize;
+            taken += u64::from(mask.count_ones());
             saved.taken.push(mask);
             // SAFETY: words below the last one that was used have their slots.
-            for slot in unsafe { core.slots(word * WORD_BITS, SLOTS_PER_WORD) } {
-                // Ordering: Relaxed: what is the caller's was written by it, or before it came to have the world; what is not
-                // is counted, and refused.
-                let slot = slot.load(Ordering::Relaxed);
-                alive += (slot >> 32 & 1) as usize;
-                retired += usize::from(slot::version(slot) == RETIRED);
-                saved.slots.push(slot);
+            let there = unsafe { core.slots(word * WORD_BITS, SLOTS_PER_WORD) };
+            // Ordering: Relaxed: what is the caller's was written by it, or before it came to have the world; what is not is
+            // counted, and refused.
+            let copied = there.iter().map(|slot| slot.load(Ordering::Relaxed));
+            let first = saved.slots.len();
+            saved.slots.extend(copied);
+            // Of the copy, many at a time.
+            for &slot in &saved.slots[first..] {
+                alive += slot >> 32 & 1;
+                retired += u64::from(slot::version(slot) == RETIRED);
             }
         }
-        alive == living && taken == alive + retired
+        alive == living as u64 && taken == alive + retired
     }
 
     /// Finds the slots that are not as they were, and makes sure that all of them are the caller's, who asks of places

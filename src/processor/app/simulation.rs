@@ -265,7 +265,7 @@ impl Simulation {
     /// garden.roll_back(&mut checkpoints, first)?;
     /// assert_eq!((garden.tick(), garden.world().time()), (1, tick));
     /// garden.advance(tick)?;
-    /// assert_eq!(garden.world().read::<&u32, ()>()?.single()?, &2);
+    /// assert_eq!(garden.world().read::<&u32, ()>()?.iter().next(), Some(&2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

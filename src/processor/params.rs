@@ -92,7 +92,8 @@ impl<P: Param + 'static> Params<P> {
     /// in the same words; its name there is `P`'s.
     ///
     /// # Panics
-    /// If what a [`Local`](super::Local) begins with is made, and that panics.
+    /// If what a [`Local`](super::Local) begins with is made, and that panics; if signals are heard, and the `drop` of what one
+    /// carried panics that nobody wants.
     pub fn new(world: &mut World) -> Result<Self, ScheduleError> {
         Self::named(world, type_name::<P>())
     }
@@ -104,10 +105,20 @@ impl<P: Param + 'static> Params<P> {
             needs: &mut needs,
             subscriptions: None,
         };
-        let state = P::prepare_param(world, &mut plea)?;
+        let mut state = P::prepare_param(world, &mut plea)?;
+        let mut panicked = None;
+        let none_named = Some(&Subscriptions::default());
+        let heard = match needs.hears {
+            true => P::hear_param(&mut state, world, none_named, name, &mut panicked),
+            false => Ok(()),
+        };
+        resume(panicked);
+        heard?;
         Ok(Self {
             state,
             name,
+            // Who takes what is broadcast hears it by its type.
+            subscribed: !needs.takes_named,
             pairs: Pair::all(&needs),
             needs,
             of: world.seat.presence(),
@@ -115,12 +126,13 @@ impl<P: Param + 'static> Params<P> {
             archetypes: 0,
             found: None,
             stripes: None,
-            subscribed: false,
         })
     }
 
     /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name from now on: what is sent waits
-    /// for [`on`](Self::on), as it does for a processor that [hears](super::ProcessorBuilder::hears) it.
+    /// for [`on`](Self::on), as it does for a processor that [hears](super::ProcessorBuilder::hears) it. So do those of its
+    /// [`Heard`](crate::signal::Heard) that hear such a payload, beside the signal that is known by its type, which they hear
+    /// from the beginning.
     ///
     /// ```
     /// use megachunk::prelude::*;

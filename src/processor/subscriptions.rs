@@ -69,7 +69,7 @@ impl Subscriptions {
     }
 
     /// Subscribes a processor's reader of what is broadcast to those of them that carry a `P`; to the signal that is known by
-    /// that if there is none.
+    /// that if there is none, and it hears nothing yet.
     pub(super) fn subscribe_broadcasts<P: Send + Sync + 'static>(
         &self,
         world: &mut World,
@@ -78,6 +78,9 @@ impl Subscriptions {
         panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         if !self.carry::<P>() {
+            if reader.hears_something() {
+                return Ok(());
+            }
             let signal = world.signal_of::<P>().untyped();
             let subscribed = reader.subscribe_noting(world, signal, panicked);
             return subscribed.map_err(|error| refused(processor, error));

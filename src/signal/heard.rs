@@ -176,6 +176,10 @@ impl<P> BroadcastReader<P> {
         subscribe(post, subscriptions, world, signal, panicked)
     }
 
+    pub(crate) fn hears_something(&self) -> bool {
+        !self.subscriptions.is_empty()
+    }
+
     /// From now on it hears nothing.
     pub(crate) fn unsubscribe_all(&mut self) {
         self.subscriptions.clear();

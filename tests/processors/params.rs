@@ -320,6 +320,27 @@ fn signals_come_to_params_that_hear_them_each_once() {
 }
 
 #[test]
+fn what_is_broadcast_is_heard_by_its_type_and_by_names() {
+    let mut world = World::new();
+    let mut goals = Params::<(Heard<u32>,)>::new(&mut world).expect("it hears");
+    let typed = world.signal_of::<u32>();
+    let named = world.signal::<u32>("goal").expect("the first");
+    let mut said = |world: &mut World, goals: &mut Params<(Heard<'static, u32>,)>| {
+        world.signals().broadcast(typed, 1);
+        world.signals().broadcast(named, 2);
+        let (heard,) = goals.on(world).expect("it is of this world");
+        heard.iter().copied().collect::<Vec<u32>>()
+    };
+    assert_eq!(said(&mut world, &mut goals), [1]);
+    // Another payload is nobody's here.
+    let mut goals = goals.hears::<u8>(&mut world, "other").expect("it hears");
+    assert_eq!(said(&mut world, &mut goals), [1]);
+    let mut goals = goals.hears::<u32>(&mut world, "goal").expect("it hears");
+    assert_eq!(said(&mut world, &mut goals), [1, 2]);
+    assert!(goals.hears::<u32>(&mut world, "goal").is_err(), "twice");
+}
+
+#[test]
 fn ids_are_given_in_order_in_an_ordered_universe() {
     let create = |threads: usize| {
         let universe = Arc::new(Universe::ordered());

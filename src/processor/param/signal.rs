@@ -138,7 +138,7 @@ unsafe impl<P: Send + Sync + 'static> Param for Heard<'_, P> {
 
     fn prepare_param(_: &mut World, plea: &mut Plea<'_>) -> Result<Hearing<P>, ScheduleError> {
         plea.needs.hears = true;
-        plea.needs.takes_named |= plea.subscriptions.carry::<P>();
+        plea.needs.takes_named |= plea.subscriptions.is_some_and(Subscriptions::carry::<P>);
         Ok(Hearing {
             reader: BroadcastReader::new(),
             lent: None,
@@ -153,10 +153,12 @@ unsafe impl<P: Send + Sync + 'static> Param for Heard<'_, P> {
         panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         let reader = &mut hearing.reader;
-        reader.unsubscribe_all();
         match subscriptions {
             Some(all) => all.subscribe_broadcasts(world, reader, processor, panicked),
-            None => Ok(()),
+            None => {
+                reader.unsubscribe_all();
+                Ok(())
+            }
         }
     }
 

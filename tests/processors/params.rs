@@ -325,7 +325,7 @@ fn what_is_broadcast_is_heard_by_its_type_and_by_names() {
     let mut goals = Params::<(Heard<u32>,)>::new(&mut world).expect("it hears");
     let typed = world.signal_of::<u32>();
     let named = world.signal::<u32>("goal").expect("the first");
-    let mut said = |world: &mut World, goals: &mut Params<(Heard<'static, u32>,)>| {
+    let said = |world: &mut World, goals: &mut Params<(Heard<'static, u32>,)>| {
         world.signals().broadcast(typed, 1);
         world.signals().broadcast(named, 2);
         let (heard,) = goals.on(world).expect("it is of this world");

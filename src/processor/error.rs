@@ -113,7 +113,7 @@ pub enum ScheduleError {
         /// The processor's name.
         processor: Box<str>,
     },
-    /// A processor hears signals, but takes none.
+    /// A processor hears signals, but takes none, or none of this kind.
     #[non_exhaustive]
     HearsInVain {
         /// The processor's name.

@@ -1,5 +1,7 @@
 //! `Needs`: what a processor touches.
 
+use core::any::TypeId;
+
 use crate::archetype::Archetype;
 use crate::query::{Requirements, ResourceAccess};
 
@@ -23,8 +25,10 @@ pub(crate) struct Needs {
     pub(crate) parallel_commands: bool,
     /// It gets signals, or hears what is broadcast.
     pub(crate) hears: bool,
-    /// Among them those that its builder names.
+    /// Among them all that its builder names.
     pub(crate) takes_named: bool,
+    /// The types of what it hears that is broadcast.
+    pub(crate) heard: Vec<TypeId>,
 }
 
 impl Needs {

@@ -193,7 +193,7 @@ impl<P: Param + 'static> Params<P> {
         let mut panicked = None;
         let heard = match () {
             () if !self.is_of(world) => Err(self.elsewhere()),
-            () if !self.needs.hears => Err(ScheduleError::HearsInVain {
+            () if subscriptions.are_in_vain(&self.needs) => Err(ScheduleError::HearsInVain {
                 processor: self.name.into(),
             }),
             () => P::hear_param(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::panics::Panicked;
 use crate::processor::ScheduleError;
+use crate::processor::needs::Needs;
 use crate::query::{QueryData, QueryFilter};
 use crate::signal::{BroadcastReader, Signal, SignalError, SignalReader};
 use crate::world::World;
@@ -44,6 +45,12 @@ impl Subscriptions {
     pub(super) fn carry<P: 'static>(&self) -> bool {
         let mut carried = self.0.iter().map(|subscribed| subscribed.carries);
         carried.any(|carries| carries == TypeId::of::<P>())
+    }
+
+    /// Whether nobody with these needs takes one of them.
+    pub(super) fn are_in_vain(&self, needs: &Needs) -> bool {
+        let mut carried = self.0.iter().map(|subscribed| &subscribed.carries);
+        !needs.takes_named && carried.any(|carries| !needs.heard.contains(carries))
     }
 
     /// Whether there are none.

@@ -41,7 +41,11 @@ struct Waiting {
 /// What takes back what waits for its time: when it was sent, by signal, entity and time, or none for any. (The last one of
 /// several takes back all that they do.)
 #[derive(Debug, Default)]
-struct Cancelled(BTreeMap<(u32, Entity, Option<u64>), u64>);
+struct Cancelled {
+    sent: BTreeMap<(u32, Entity, Option<u64>), u64>,
+    /// Some are taken back at a time.
+    at_times: bool,
+}
 
 impl Cancelled {
     /// Adds a letter, which comes after the others.
@@ -49,14 +53,17 @@ impl Cancelled {
     fn add(&mut self, letter: Letter, time: u64, sequence: u64) {
         let time = (letter.row == CANCELS_AT).then_some(time);
         let key = (letter.signal, letter.entity, time);
-        self.0.insert(key, sequence);
+        self.at_times |= time.is_some();
+        self.sent.insert(key, sequence);
     }
 
     /// Whether it takes this one back, which was sent before.
     fn has(&self, waiting: &Waiting) -> bool {
         let times = [None, Some(waiting.time)];
-        times.into_iter().any(|time| {
-            let sent = self.0.get(&(waiting.signal, waiting.entity, time));
+        // Mostly nothing is taken back at a time alone.
+        let times = &times[..1 + usize::from(self.at_times)];
+        times.iter().any(|&time| {
+            let sent = self.sent.get(&(waiting.signal, waiting.entity, time));
             sent.is_some_and(|&sent| sent > waiting.sequence)
         })
     }
@@ -469,7 +476,7 @@ impl Board {
             }
         }
         bags.iter_mut().for_each(|bag| bag.reset());
-        if !cancelled.0.is_empty() {
+        if !cancelled.sent.is_empty() && !self.later.is_empty() {
             self.take_back(&cancelled, panicked);
         }
     }

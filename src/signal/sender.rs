@@ -368,7 +368,8 @@ impl<'q> Signals<'q> {
     /// Takes back all that was sent to an entity by this signal and still waits for its [time](Self::send_at): the fuse is cut.
     /// What was sent before, that is, in the [order](Self) of all that is sent, also before the world was saved and loaded;
     /// what is sent later arrives (so does what a sender with a greater sort key has sent that was not
-    /// [collected](World::collect_signals) either). What has arrived is not taken back. So what is cancelled depends on no thread; and as no
+    /// [collected](World::collect_signals) either). What has arrived is not taken back: nor is what a sender has sent that is open until its
+    /// time has come, for it is collected, with what takes it back, when it arrives. So what is cancelled depends on no thread; and as no
     /// thread knows, when it says so, what others have said, nobody is told how many there were. O(1), lock-free; collecting
     /// it takes O(all that waits for its time), once for all that is cancelled.
     ///

@@ -332,12 +332,12 @@ fn what_is_broadcast_is_heard_by_its_type_and_by_names() {
         heard.iter().copied().collect::<Vec<u32>>()
     };
     assert_eq!(said(&mut world, &mut goals), [1]);
-    // Another payload is nobody's here.
-    let mut goals = goals.hears::<u8>(&mut world, "other").expect("it hears");
-    assert_eq!(said(&mut world, &mut goals), [1]);
     let mut goals = goals.hears::<u32>(&mut world, "goal").expect("it hears");
     assert_eq!(said(&mut world, &mut goals), [1, 2]);
     assert!(goals.hears::<u32>(&mut world, "goal").is_err(), "twice");
+    let goals = Params::<(Heard<u32>,)>::new(&mut world).expect("it hears");
+    let vain = goals.hears::<u8>(&mut world, "nobody's here");
+    assert!(matches!(vain, Err(ScheduleError::HearsInVain { .. })));
 }
 
 #[test]

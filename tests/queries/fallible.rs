@@ -177,9 +177,7 @@ fn errors_that_panic_when_they_are_dropped_do_no_harm() {
     struct Loud(u32);
     impl Drop for Loud {
         fn drop(&mut self) {
-            if self.0 > 1_499 && !std::thread::panicking() {
-                panic!("dropped");
-            }
+            panic!("dropped");
         }
     }
     let mut world = carriers();
@@ -189,6 +187,18 @@ fn errors_that_panic_when_they_are_dropped_do_no_harm() {
             .on(&mut world)
             .par_try_for_each(|load| match load.0 % 1_500 {
                 1_499 => Err(Loud(load.0)),
+                _ => Ok(()),
+            })
+    });
+    // Each of them panics, also while another panic unwinds.
+    let panicked = std::panic::catch_unwind(walk);
+    assert!(panicked.is_err());
+    let walk = std::panic::AssertUnwindSafe(|| {
+        query
+            .on(&mut world)
+            .par_try_for_each(|load| match load.0 % 1_500 {
+                1_499 => Err(Loud(load.0)),
+                1_498 if load.0 > 10_000 => panic!("a panic beside errors"),
                 _ => Ok(()),
             })
     });

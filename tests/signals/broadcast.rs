@@ -314,3 +314,20 @@ fn the_order_is_the_same_for_any_number_of_threads() {
         assert!(run(threads) == one, "{threads} threads");
     }
 }
+
+#[test]
+fn a_processor_that_names_a_signal_that_none_of_its_parameters_takes_is_refused() {
+    let mut schedule = Schedule::new();
+    schedule.add(
+        processor("hears", |_: Heard<'_, u32>| ())
+            .hears::<u32>("goal")
+            .hears::<u8>("whistle"),
+    );
+    let error = schedule
+        .run(&mut World::new())
+        .expect_err("nobody takes it");
+    assert!(
+        matches!(error, ScheduleError::HearsInVain { .. }),
+        "{error}"
+    );
+}

@@ -101,13 +101,7 @@ impl Machine {
                 let value = set.map_or(was.value, |(_, payload)| payload);
                 // Who was there may have left, and come back to a new one: between two closures, or clones, of a flush, or
                 // where a slice names him twice, with another shared value in between.
-                let returns = matches!(
-                    op,
-                    WorldOp::Flush { .. }
-                        | WorldOp::AddSlice { .. }
-                        | WorldOp::More(MoreOp::SwapSlice { .. })
-                );
-                if returns && spot.value != value {
+                if returns(op, before.given) && spot.value != value {
                     let key = (spot.world, spot.kinds.clone());
                     let template = *self.templates.entry(key).or_insert(spot.value);
                     assert_eq!(spot.value, template, "{}, a new one", what());
@@ -245,4 +239,21 @@ fn may_let_through(which: u8, kinds: &[Kind]) -> bool {
         4 => has(Kind::Counted),
         _ => true,
     }
+}
+
+/// Whether who was in a chunk may have left, and come back to another one in its place.
+fn returns(op: WorldOp, given: usize) -> bool {
+    let (pick, len, stride) = match op {
+        WorldOp::Flush { .. } => return true,
+        WorldOp::AddSlice {
+            pick, len, stride, ..
+        }
+        | WorldOp::More(MoreOp::SwapSlice {
+            pick, len, stride, ..
+        }) => (pick, len, stride),
+        _ => return false,
+    };
+    let named = (0..usize::from(len))
+        .filter_map(|n| (usize::from(pick) + n * usize::from(stride)).checked_rem(given));
+    named.collect::<BTreeSet<_>>().len() < usize::from(len)
 }

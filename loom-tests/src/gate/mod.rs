@@ -29,7 +29,10 @@ pub fn run(arguments: &[String]) -> io::Result<usize> {
             return Err(io::Error::other(format!("there is no mutant `{name}`")));
         }
     }
-    let part = part()?;
+    let part = match wanted.is_empty() {
+        true => part()?,
+        false => None,
+    };
     let models = Models::build()?;
     let mut gate = Gate {
         models,
@@ -58,6 +61,9 @@ pub fn run(arguments: &[String]) -> io::Result<usize> {
             }
         };
         writeln!(io::stdout(), "{line}")?;
+    }
+    if killed + survived == 0 {
+        return Err(io::Error::other("there is no mutant in that part"));
     }
     let seconds = start.elapsed().as_secs();
     writeln!(

@@ -1,6 +1,6 @@
 //! Signals as parameters.
 
-use core::any::type_name;
+use core::any::{TypeId, type_name};
 
 use super::sealed::Sealed;
 use super::{Param, Plea, Seen};
@@ -138,7 +138,7 @@ unsafe impl<P: Send + Sync + 'static> Param for Heard<'_, P> {
 
     fn prepare_param(_: &mut World, plea: &mut Plea<'_>) -> Result<Hearing<P>, ScheduleError> {
         plea.needs.hears = true;
-        plea.needs.takes_named |= plea.subscriptions.is_some_and(Subscriptions::carry::<P>);
+        plea.needs.heard.push(TypeId::of::<P>());
         Ok(Hearing {
             reader: BroadcastReader::new(),
             lent: None,

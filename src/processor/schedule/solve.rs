@@ -104,7 +104,7 @@ impl Schedule {
             let runner = &mut member.get_mut().runner;
             // A `Local` is made by users' code.
             by_name(&entry.name, || runner.prepare(world, &mut plea))?;
-            if !needs.takes_named && !entry.subscriptions.is_empty() {
+            if entry.subscriptions.are_in_vain(&needs) {
                 return Err(ScheduleError::HearsInVain {
                     processor: entry.name.as_str().into(),
                 });

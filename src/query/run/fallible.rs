@@ -2,13 +2,15 @@
 
 use core::ops::Range;
 
+use crate::fragment::Lone;
 use crate::query::masks::any_masked;
 use crate::query::run::visit::{lend_rows, lend_stretches};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
 use crate::sync::Mutex;
 
-/// The error of the chunk that comes first among those that had one.
-struct FirstError<E>(Mutex<Option<(u64, E)>>);
+/// The error of the chunk that comes first among those that had one. Errors are users', and what their `drop`s panic with
+/// is borne once: so each is a [`Lone`].
+struct FirstError<E>(Mutex<Option<(u64, Lone<E>)>>);
 
 impl<E> FirstError<E> {
     fn new() -> Self {
@@ -17,14 +19,14 @@ impl<E> FirstError<E> {
 
     /// Notes what a chunk has ended with.
     #[inline]
-    fn note(&self, chunk: ChunkView<'_>, result: Result<(), E>) {
+    fn note(&self, chunk: ChunkView<'_>, result: Result<(), Lone<E>>) {
         if let Err(error) = result {
             self.keep(chunk.sort_key(), error);
         }
     }
 
     #[cold]
-    fn keep(&self, key: u64, error: E) {
+    fn keep(&self, key: u64, error: Lone<E>) {
         let mut first = self.0.lock();
         let comes_first = first.as_ref().is_none_or(|(known, _)| key < *known);
         let other = match comes_first {
@@ -38,7 +40,7 @@ impl<E> FirstError<E> {
 
     fn into_result(self) -> Result<(), E> {
         match self.0.lock().take() {
-            Some((_, error)) => Err(error),
+            Some((_, error)) => Err(error.into_inner()),
             None => Ok(()),
         }
     }
@@ -123,7 +125,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
             let fetch = D::fetch(known.data, view);
             lend_rows::<D>(masks, fetch, view.chunk, rows, &mut |item| {
                 if result.is_ok() {
-                    result = each(&mut made, item);
+                    result = each(&mut made, item).map_err(Lone::new);
                 }
             });
             first.note(view, result);
@@ -141,7 +143,9 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         each: impl Fn(ChunkView<'a>, D::Slices<'a>) -> Result<(), E> + Sync,
     ) -> Result<(), E> {
         let first = FirstError::new();
-        self.par_for_each_chunk(|view, slices| first.note(view, each(view, slices)));
+        self.par_for_each_chunk(|view, slices| {
+            first.note(view, each(view, slices).map_err(Lone::new));
+        });
         first.into_result()
     }
 
@@ -159,7 +163,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
             let mut result = Ok(());
             lend_stretches(known, view, &mut |view, rows, slices| {
                 if result.is_ok() {
-                    result = each(view, rows, slices);
+                    result = each(view, rows, slices).map_err(Lone::new);
                 }
             });
             first.note(view, result);

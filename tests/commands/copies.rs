@@ -372,6 +372,21 @@ fn whichever_clone_panics_none_of_its_call_is_left() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
+/// A counted value among others.
+struct Numbered {
+    _counted: Counted,
+    _number: usize,
+}
+
+impl Numbered {
+    fn new(alive: &Arc<AtomicUsize>, number: usize) -> Self {
+        Self {
+            _counted: Counted::new(alive),
+            _number: number,
+        }
+    }
+}
+
 #[test]
 fn what_a_panicking_closure_has_made_goes_with_the_clones() {
     let alive = Arc::new(AtomicUsize::new(0));
@@ -394,7 +409,7 @@ fn what_a_panicking_closure_has_made_goes_with_the_clones() {
                 if number == at {
                     resume_unwind(Box::new("made enough"));
                 }
-                (number as u8, (Counted::new(&alive), number))
+                (number as u8, Numbered::new(&alive, number))
             })
         }));
         let stay = if at == 3_000 { 3_000 } else { 0 };

@@ -256,6 +256,21 @@ fn every_clone_is_dropped_once_whichever_panics() {
     sound(&world);
 }
 
+/// A counted value among others.
+struct Numbered {
+    _counted: Counted,
+    _number: usize,
+}
+
+impl Numbered {
+    fn new(alive: &Arc<AtomicUsize>, number: usize) -> Self {
+        Self {
+            _counted: Counted::new(alive),
+            _number: number,
+        }
+    }
+}
+
 #[test]
 fn what_a_panicking_closure_has_made_is_dropped_once() {
     let alive = Arc::new(AtomicUsize::new(0));
@@ -273,7 +288,7 @@ fn what_a_panicking_closure_has_made_is_dropped_once() {
                 if number == at {
                     resume_unwind(Box::new("made enough"));
                 }
-                ((Counted::new(&alive), number), Counted::new(&alive))
+                (Numbered::new(&alive, number), Counted::new(&alive))
             })
         }));
         assert!(made.is_err());
@@ -302,7 +317,7 @@ fn a_panic_on_one_of_many_threads_leaves_nothing_on_any() {
                     if number == at {
                         resume_unwind(Box::new(number));
                     }
-                    ((Counted::new(&alive), number),)
+                    (Numbered::new(&alive, number),)
                 })
             }));
             assert_eq!(made.unwrap_err().downcast_ref::<usize>(), Some(&at));

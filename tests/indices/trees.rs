@@ -295,3 +295,20 @@ fn it_leads_on_in_a_world_that_comes_back_with_new_ids() {
     let expected = all[1..].iter().map(|&old| new.get(old).unwrap());
     assert_eq!(below, expected.collect::<Vec<_>>());
 }
+
+#[test]
+fn orphans_below_others_that_an_index_does_not_know_of_take_no_longer() {
+    let mut world = World::new();
+    let all = chain(&mut world, 20_000);
+    let mut index = Index::new(&world).unwrap();
+    index.update(&world);
+    // Each second one is gone: each of the others is an orphan, and by the index below half of them.
+    for dead in all.iter().step_by(2) {
+        world.destroy(*dead).unwrap();
+    }
+    let mut commands = world.commands();
+    assert_eq!(index.record_orphans(&mut commands), 10_000);
+    drop(commands);
+    assert_eq!(world.flush().destroyed, 10_000);
+    assert!(world.is_empty());
+}

@@ -12,7 +12,7 @@ use super::batch::{AllMade, BatchRows, Made, Unfinished};
 use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
-use crate::entity::{Entity, EntityIndex, Full};
+use crate::entity::{Entity, EntityIndex, EntityMap, Full};
 use crate::fragment::{Bundle, FragmentId, NO_COLUMN_LEFT, none_twice};
 use crate::hashers::TypeHasher;
 use crate::panics::{note, refused, resume};
@@ -120,16 +120,17 @@ impl Lane {
                 batch.lane.privates[private as usize].chunk.entities()[row as usize]
             })
             .collect();
-        let mut entities = group.meant();
-        for (&old, &new) in group.entities().iter().zip(&created) {
-            entities.insert(old, new);
-        }
-        for lead in group.leads() {
-            let (private, row, _) = batch.made[lead.member];
-            let value = batch.lane.value_at(private, row, lead.fragment);
-            // SAFETY: a value of a row that was made just now, in a chunk that only this lane has. If this panics, it goes
-            // with all others.
-            unsafe { lead.apply(value, &entities) };
+        if !group.leads().is_empty() {
+            let members = group.entities().iter().copied();
+            let pairs = members.zip(created.iter().copied());
+            let entities = EntityMap::from_iter(pairs).keeping_others();
+            for lead in group.leads() {
+                let (private, row, _) = batch.made[lead.member];
+                let value = batch.lane.value_at(private, row, lead.fragment);
+                // SAFETY: a value of a row that was made just now, in a chunk that only this lane has. If this panics, it
+                // goes with all others.
+                unsafe { lead.apply(value, &entities) };
+            }
         }
         batch.finish();
         for (&way, prototype) in ways.iter().zip(prototypes) {

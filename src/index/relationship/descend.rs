@@ -42,7 +42,9 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// value for them. So are entities in a circle and what names these, which are below no root. Who names nobody and is
     /// named by nobody is no root either. The index says who names whom as it was when it was updated last.
     ///
-    /// O(rows + slots of targets), of which the roots are looked for on one thread. Lists of a level are kept: a value and two
+    /// O(rows + slots of targets), of which the roots are looked for, and pieces of a level cut and joined, on one thread; and
+    /// for each stretch of rows in another chunk a search among the archetypes that match, as in
+    /// [`get_mut`](QueryRun::get_mut). Lists of a level are kept: a value and two
     /// words for each entity of it that somebody names. A level of fewer than some hundred rows is done on one thread. A
     /// [filter of chunks](QueryRun::filter_chunks) is asked once for each stretch of rows that lies side by side, as for
     /// [`for_each_in`](QueryRun::for_each_in): its answer is not to depend on what the walk itself writes.

@@ -49,7 +49,8 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// O(n log n) for `n` that go.
     ///
     /// Once a frame, behind the processor that [updates](Self::update_from) the index: then what hangs on somebody who died
-    /// before goes with the next flush, and all below it. In the order of handles.
+    /// before goes with the next flush, and all below it. In the order of handles. (Who has come to hang on somebody else
+    /// since the update goes all the same: let nobody change whom others name in between.)
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -90,10 +91,14 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// ```
     pub fn record_orphans(&self, commands: &mut Commands<'_>) -> usize {
         let mut all: Vec<Entity> = self.orphans().collect();
-        for at in 0..all.len() {
-            all.extend(self.descendants(all[at]));
+        let mut at = 0;
+        // Who names one that has died since the update is an orphan, and there already. So each comes once: it names one.
+        while let Some(&entity) = all.get(at) {
+            if commands.exists(entity) {
+                all.extend(self.sources(entity));
+            }
+            at += 1;
         }
-        // One that has died since the update may be below an orphan, and those that name it are orphans, too.
         all.sort_unstable();
         all.dedup();
         record(commands, all.into_iter())

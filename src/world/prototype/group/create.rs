@@ -49,7 +49,8 @@ impl World {
     /// As for [`create_copies`](Self::create_copies).
     ///
     /// # Panics
-    /// If a `clone`, what leads a value over, or, after all is created, an observer does.
+    /// If a `clone`, what leads a value over (of several of these that panic on several threads, any comes back), or, after all
+    /// is created, an observer does.
     #[doc(alias = "instantiate")]
     #[doc(alias = "spawn_scene")]
     pub fn create_groups(

@@ -101,12 +101,12 @@ impl StateForm {
         }
     }
 
-    /// The [shape](Plain::SHAPE) of the type; 0 if that is not known.
     /// The same, behind what is there; if it is refused, as many bytes are there as before or more.
     pub(crate) fn write_to(&self, value: &dyn Any, bytes: &mut Vec<u8>) -> Result<(), String> {
         (self.write)(value, bytes).map_err(|reason| with_causes(&*reason))
     }
 
+    /// The [shape](Plain::SHAPE) of the type; 0 if that is not known.
     pub(crate) fn shape(&self) -> u64 {
         self.shape
     }

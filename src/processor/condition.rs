@@ -154,8 +154,8 @@ impl Condition for Inhabited {
 
 /// The condition that a resource has been lent to be written since the processor ran, or is another.
 struct Rewritten<T> {
-    /// What it was then, if it has run.
-    seen: Option<ResourceState>,
+    /// What it was then, if it has run; and the world's past, which another one has that has gone back.
+    seen: Option<(ResourceState, u64)>,
     of: Exactly<T>,
 }
 
@@ -170,7 +170,7 @@ impl<T: Send + Sync + 'static> Condition for Rewritten<T> {
 
     unsafe fn holds(&mut self, world: &World) -> Result<bool, QueryError> {
         match world.resources().state_of::<T>() {
-            Some(state) => Ok(self.seen != Some(state)),
+            Some(state) => Ok(self.seen != Some((state, world.past()))),
             None => Err(QueryError::NoResource {
                 name: type_name::<T>().into(),
             }),
@@ -178,7 +178,8 @@ impl<T: Send + Sync + 'static> Condition for Rewritten<T> {
     }
 
     unsafe fn ran(&mut self, world: &World) {
-        self.seen = world.resources().state_of::<T>();
+        let state = world.resources().state_of::<T>();
+        self.seen = state.map(|state| (state, world.past()));
     }
 }
 

@@ -81,6 +81,7 @@ impl Subscriptions {
         &self,
         world: &mut World,
         reader: &mut BroadcastReader<P>,
+        by_default: &mut bool,
         processor: &str,
         panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
@@ -89,12 +90,21 @@ impl Subscriptions {
                 return Ok(());
             }
             let signal = world.signal_of::<P>().untyped();
+            *by_default = true;
             let subscribed = reader.subscribe_noting(world, signal, panicked);
             return subscribed.map_err(|error| refused(processor, error));
         }
         let carries = |subscribed: &&Subscribed| subscribed.carries == TypeId::of::<P>();
+        let typed = by_default.then(|| world.signal_of::<P>().untyped());
         for Subscribed { find, .. } in self.0.iter().filter(carries) {
             let found = find(world);
+            if let (Ok(signal), Some(typed), true) = (&found, &typed, *by_default)
+                && signal == typed
+            {
+                // It hears that already, and from now on because somebody says so.
+                *by_default = false;
+                continue;
+            }
             let subscribed =
                 found.and_then(|signal| reader.subscribe_noting(world, signal, panicked));
             subscribed.map_err(|error| refused(processor, error))?;

@@ -156,7 +156,6 @@ impl Resources {
         value.into_value()
     }
 
-    /// Takes a value out for a while, as it lies; and what says that nothing has come or gone since.
     /// Puts the value of a form in the place of the one that is there, or takes that one out. What its `drop` panics with is
     /// noted.
     pub(super) fn exchange(
@@ -178,6 +177,7 @@ impl Resources {
         note(panicked, || drop(old));
     }
 
+    /// Takes a value out for a while, as it lies; and what says that nothing has come or gone since.
     fn lift<T: 'static>(&mut self) -> Option<(Resource, u64, u64)> {
         let value = self.values.remove(&TypeId::of::<T>())?;
         let before = self.stamp;

@@ -341,6 +341,24 @@ fn what_is_broadcast_is_heard_by_its_type_and_by_names() {
 }
 
 #[test]
+fn what_is_heard_by_its_type_may_be_taken_by_entities_too() {
+    let mut world = World::new();
+    let one = world.create((1_u8,)).expect("there is room");
+    let typed = world.signal_of::<u32>();
+    type Both = (Signalled<'static, &'static u8>, Heard<'static, u32>);
+    let both = Params::<Both>::new(&mut world).expect("it hears");
+    let mut both = both.hears_type::<u32>(&mut world).expect("it hears");
+    world.signals().send(typed, one, 5);
+    world.signals().broadcast(typed, 6);
+    let (mut signalled, heard) = both.on(&mut world).expect("it is of this world");
+    let mut got = Vec::new();
+    let delivery = signalled.deliver(|_, received| got.extend(received.of(typed).copied()));
+    assert_eq!((delivery.entities, got), (1, vec![5]));
+    assert!(heard.iter().eq(&[6]));
+    assert!(both.hears_type::<u32>(&mut world).is_err(), "twice");
+}
+
+#[test]
 fn ids_are_given_in_order_in_an_ordered_universe() {
     let create = |threads: usize| {
         let universe = Arc::new(Universe::ordered());

@@ -327,6 +327,8 @@ impl Drop for Payload {
     }
 }
 
+struct Held(#[expect(dead_code, reason = "it is dropped")] Spiteful);
+
 #[test]
 fn a_panic_whose_payload_panics_when_dropped_changes_nothing_of_that() {
     let drops = Arc::new(AtomicUsize::new(0));
@@ -334,7 +336,7 @@ fn a_panic_whose_payload_panics_when_dropped_changes_nothing_of_that() {
     let mut world = World::new();
     let create = |world: &mut World| {
         world
-            .create(([spiteful()], (spiteful(),), spiteful()))
+            .create(([spiteful()], Held(spiteful()), spiteful()))
             .unwrap()
     };
     let ants: Vec<_> = (0..100).map(|_| create(&mut world)).collect();
@@ -347,7 +349,11 @@ fn a_panic_whose_payload_panics_when_dropped_changes_nothing_of_that() {
     caught(&mut || drop(world.destroy_slice(&ants[..50])));
     assert_eq!((drops.load(Ordering::Relaxed), world.count()), (150, 50));
     caught(&mut || drop(world.remove::<(Spiteful, [Spiteful; 1])>(ants[60])));
-    caught(&mut || world.add(ants[60], ([spiteful()], (spiteful(),))).unwrap());
+    caught(&mut || {
+        world
+            .add(ants[60], ([spiteful()], Held(spiteful())))
+            .unwrap()
+    });
     assert_eq!(world.count(), 50);
     caught(&mut || {
         world.clear();

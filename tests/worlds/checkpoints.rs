@@ -539,6 +539,9 @@ fn signals_wait_as_they_did_and_those_that_were_sent_since_are_gone() {
     let second = Duration::from_secs(1);
     world.signals().send_after(rings, ant, 1, 2 * second);
     world.signals().send_after(rings, ant, 2, 2 * second);
+    world.signals().broadcast_after(rings, 7, 2 * second);
+    let mut hall = BroadcastReader::<u64>::new();
+    hall.subscribe(&mut world, rings).unwrap();
     world.collect_signals();
     let mut checkpoints = Checkpoints::new(2);
     let taken = checkpoints.take(&mut world).unwrap();
@@ -554,6 +557,7 @@ fn signals_wait_as_they_did_and_those_that_were_sent_since_are_gone() {
         world.advance_time(second);
         // One is collected and not read, one not even collected.
         world.signals().send(rings, ant, 5);
+        world.signals().broadcast_after(rings, 8, second);
         checkpoints.roll_back(&mut world, taken).unwrap();
         assert!(bytes(&world) == was);
         assert_eq!(world.time(), Duration::ZERO);
@@ -562,6 +566,7 @@ fn signals_wait_as_they_did_and_those_that_were_sent_since_are_gone() {
     world.signals().send_after(rings, ant, 6, 2 * second);
     world.advance_time(2 * second);
     assert_eq!(heard(&mut world), [1, 2, 6]);
+    assert!(hall.hear(&mut world).iter().eq(&[7]));
 }
 
 #[test]
@@ -766,5 +771,38 @@ fn other_threads_may_reserve_ids_meanwhile_and_lose_none() {
             .unwrap()
             .state_hash()
             .unwrap()
+    );
+}
+
+#[test]
+fn what_follows_a_resource_that_is_no_state_follows_it_again_when_the_world_has_gone_back() {
+    #[derive(Clone, Copy)]
+    struct Settings(u64);
+    let mut schedule = Schedule::new();
+    schedule.add(
+        processor(
+            "apply",
+            |settings: &Settings, mut all: QueryRun<'_, &mut Spot>| {
+                all.for_each(|spot| spot.0 = settings.0);
+            },
+        )
+        .run_if_changed::<Settings>(),
+    );
+    let mut world = world();
+    let ant = world.create((Spot(0),)).unwrap();
+    world.resources_mut().insert(Settings(1));
+    schedule.run(&mut world).unwrap();
+    let mut checkpoints = Checkpoints::new(2);
+    let taken = checkpoints.take(&mut world).unwrap();
+    world.resources_mut().insert(Settings(2));
+    schedule.run(&mut world).unwrap();
+    assert_eq!(world.get::<Spot>(ant).unwrap().0, 2);
+    checkpoints.roll_back(&mut world, taken).unwrap();
+    assert_eq!(world.get::<Spot>(ant).unwrap().0, 1);
+    schedule.run(&mut world).unwrap();
+    assert_eq!(
+        world.get::<Spot>(ant).unwrap().0,
+        2,
+        "the settings are not the world's"
     );
 }

@@ -127,6 +127,8 @@ where
 pub struct Hearing<P> {
     reader: BroadcastReader<P>,
     lent: Option<u32>,
+    /// It hears the signal that is known by its type because nobody has named one.
+    by_default: bool,
 }
 
 impl<P: Send + Sync + 'static> Sealed for Heard<'_, P> {}
@@ -142,6 +144,7 @@ unsafe impl<P: Send + Sync + 'static> Param for Heard<'_, P> {
         Ok(Hearing {
             reader: BroadcastReader::new(),
             lent: None,
+            by_default: false,
         })
     }
 
@@ -152,11 +155,12 @@ unsafe impl<P: Send + Sync + 'static> Param for Heard<'_, P> {
         processor: &str,
         panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
-        let reader = &mut hearing.reader;
+        let (reader, by_default) = (&mut hearing.reader, &mut hearing.by_default);
         match subscriptions {
-            Some(all) => all.subscribe_broadcasts(world, reader, processor, panicked),
+            Some(all) => all.subscribe_broadcasts(world, reader, by_default, processor, panicked),
             None => {
                 reader.unsubscribe_all();
+                *by_default = false;
                 Ok(())
             }
         }
@@ -199,6 +203,7 @@ mod tests {
         let mut hearing = Hearing {
             reader: BroadcastReader::new(),
             lent: None,
+            by_default: false,
         };
         hearing.reader.subscribe(&mut world, signal).unwrap();
         // The run that was lent it, the one that did not take place, and what the next one hears.

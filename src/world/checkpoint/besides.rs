@@ -66,7 +66,7 @@ impl SavedBesides {
         let mut told = world.tell_waiting();
         self.time = told.time;
         told.signals
-            .retain(|told| world.is_built(told.waiting.entity));
+            .retain(|told| told.is_broadcast() || world.is_built(told.waiting.entity));
         told.signals
             .sort_unstable_by_key(|told| (told.waiting.time, told.waiting.sequence));
         for told in told.signals {

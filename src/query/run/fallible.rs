@@ -68,7 +68,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     ///     *number = number.checked_sub(300).ok_or(*number)?;
     ///     Ok(())
     /// });
-    /// assert_eq!(result, Err(0), "the first");
+    /// assert_eq!(result, Err(0_u32), "the first");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn par_try_for_each<'a, E: Send>(

@@ -347,14 +347,24 @@ fn find_fragment<'r>(
         }
         Some([one, other, ..]) => return Err(SnapshotError::ambiguous(one, other)),
     };
-    if told.is_written != info.is_written() && readable(info, Purpose::Save) {
+    // Asked once, and first: another thread may say meanwhile how values are saved, and what was said stays. Until then a
+    // fragment is refused, whatever is said of it while it is looked at: bytes of the file are never taken for plain values
+    // of a type that is written by now.
+    let is_readable = readable(info, Purpose::Save);
+    #[cfg(test)]
+    tests::after_it_was_asked(info);
+    let not_plain = |name| Err(SnapshotError::NotPlain { name });
+    if !is_readable && told.is_written {
+        return not_plain(name);
+    }
+    if is_readable && told.is_written != info.is_written() {
         return Err(SnapshotError::WrittenOtherwise {
             name,
             kind,
             is_written: told.is_written,
         });
     }
-    if info.is_written() {
+    if is_readable && told.is_written {
         // In whatever form: who reads it knows.
         return Ok((info, None));
     }
@@ -382,8 +392,76 @@ fn find_fragment<'r>(
             fragments: [changed].into(),
         });
     }
-    if !readable(info, Purpose::Save) {
-        return Err(SnapshotError::NotPlain { name });
+    match is_readable {
+        true => Ok((info, conversion.cloned())),
+        false => not_plain(name),
     }
-    Ok((info, conversion.cloned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::RefCell;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::archetype::Universe;
+    use crate::world::World;
+    use crate::world::snapshot::SnapshotOptions;
+
+    type Hook = Box<dyn Fn(&FragmentInfo)>;
+
+    std::thread_local! {
+        /// What another thread does when it was asked whether a fragment is readable, and nothing else yet.
+        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn after_it_was_asked(info: &FragmentInfo) {
+        HOOK.with_borrow(|hook| hook.iter().for_each(|hook| hook(info)));
+    }
+
+    /// Writes and reads a number, which is plain data elsewhere.
+    fn register_written(registry: &FragmentRegistry, name: &str) {
+        let write = |number: &u64, bytes: &mut Vec<u8>| bytes.extend(number.to_le_bytes());
+        let read = |bytes: &[u8], _: &EntityMap| bytes.try_into().map(u64::from_le_bytes);
+        registry.register_written_as(name, write, read).unwrap();
+    }
+
+    /// Loads a file in whose universe there is only the type, of which a thread says how it is saved when it was asked.
+    fn loaded_while(file: &[u8], say: fn(&FragmentRegistry, &str)) -> SnapshotError {
+        let universe = Arc::new(Universe::new());
+        universe.registry().register::<u64>().unwrap();
+        let registering = Arc::clone(&universe);
+        HOOK.set(Some(Box::new(move |info| {
+            say(registering.registry(), info.name());
+        })));
+        let refused =
+            World::from_snapshot_remapped(file, &universe, &EntityMap::default()).unwrap_err();
+        HOOK.set(None);
+        let info = universe.registry().of::<u64>().unwrap();
+        assert!(info.is_written() || info.is_plain());
+        refused
+    }
+
+    #[test]
+    fn what_is_said_of_a_type_while_a_file_is_read_is_for_the_next_file() {
+        let register_plain = |registry: &FragmentRegistry, _: &str| {
+            registry.register_plain::<u64>().unwrap();
+        };
+        let name = core::any::type_name::<u64>();
+        for is_written in [false, true] {
+            let universe = Arc::new(Universe::new());
+            match is_written {
+                true => register_written(universe.registry(), name),
+                false => register_plain(universe.registry(), name),
+            }
+            let mut world = World::of(&universe).unwrap();
+            world.create((7_u64,)).unwrap();
+            let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+            for say in [register_written, register_plain] {
+                let refused = loaded_while(&file, say);
+                let is_it = matches!(&refused, SnapshotError::NotPlain { name: of } if **of == *name);
+                assert!(is_it, "{refused}");
+            }
+        }
+    }
 }

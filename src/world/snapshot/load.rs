@@ -276,6 +276,13 @@ impl World {
         };
         self.chunks_grow = archetype.grows;
         let universe = Arc::clone(&self.universe);
+        // Bytes of the file become values as they are, but for those that are read.
+        let copied = fragments().filter(|fragment| !fragment.is_written);
+        for id in copied.filter_map(|fragment| fragment.known) {
+            let info = universe.registry().get(id);
+            let is_bytes = info.is_some_and(|info| info.is_plain() || info.is_name());
+            assert!(is_bytes, "bytes are values of what is plain, or has none");
+        }
         let templates = archetype.templates.iter();
         let templates =
             templates.filter(|(fragment, _)| saved.fragments[*fragment as usize].known.is_some());

@@ -170,10 +170,12 @@ impl FragmentRegistry {
     /// own by [`register_plain_as`](Self::register_plain_as). So it is with the other roles.
     ///
     /// # Errors
-    /// [`FragmentError::TooMany`].
+    /// [`FragmentError::SavedOtherwise`] if it was said how its values are
+    /// [written](Self::register_written_as); [`FragmentError::TooMany`].
     pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_clone::<T>()?;
+        let info = self.register::<T>()?;
         info.set_plain::<T>()?;
+        info.set_clone::<T>();
         Ok(info)
     }
 
@@ -202,11 +204,12 @@ impl FragmentRegistry {
     /// [`FragmentError::NameTaken`] if another fragment is called so, of a type or not, or was to be when another thread
     /// registered its type with another name first (then nothing will be called so);
     /// [`FragmentError::NamedOtherwise`] if the type is registered with another name already;
+    /// [`FragmentError::SavedOtherwise`] if it was said how its values are [written](Self::register_written_as);
     /// [`FragmentError::EmptyName`]; [`FragmentError::TooMany`].
     pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
         let info = self.add_named(FragmentDraft::fragment::<T>().named(name))?;
-        info.set_clone::<T>();
         info.set_plain::<T>()?;
+        info.set_clone::<T>();
         Ok(info)
     }
 
@@ -237,7 +240,8 @@ impl FragmentRegistry {
     /// The shared fragment of a type whose values are plain data.
     ///
     /// # Errors
-    /// [`FragmentError::TooMany`].
+    /// [`FragmentError::SavedOtherwise`] if it was said how its values are
+    /// [written](Self::register_written_as); [`FragmentError::TooMany`].
     pub fn register_plain_shared<T: Plain + SharedFragment>(
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
@@ -263,7 +267,8 @@ impl FragmentRegistry {
     /// The const shared fragment of a type whose values are plain data.
     ///
     /// # Errors
-    /// [`FragmentError::TooMany`].
+    /// [`FragmentError::SavedOtherwise`] if it was said how its values are
+    /// [written](Self::register_written_as); [`FragmentError::TooMany`].
     pub fn register_plain_const_shared<T: Plain + SharedFragment>(
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {

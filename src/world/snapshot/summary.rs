@@ -58,6 +58,11 @@ pub struct SnapshotSummary {
     /// 16 KiB more, else); and so many it takes, but for those of compositions that nobody has and that are not registered
     /// here. With [new ids](crate::world::World::load_remapped) it takes no more than that. A multiple of
     /// [`CHUNK_BYTES`], as an allocator counts them.
+    ///
+    /// A value that [is written](FragmentSummary::is_written) counts as many bytes as the [file
+    /// says](FragmentSummary::size), which a load does not compare with its type's: the file may be older, or lie. Where the
+    /// type is larger here, a load takes more by as much. Whoever has a limit, and takes files of strangers, refuses those
+    /// that say less than the [registered](crate::fragment::FragmentInfo::layout) size.
     pub chunk_bytes: u64,
     /// Those among them of chunks that have no entities, and do not come with new ids.
     pub empty_chunk_bytes: u64,

@@ -12,7 +12,7 @@ use crate::world::snapshot::besides;
 use crate::world::snapshot::checksum::{Checksum, avalanche};
 use crate::world::snapshot::fragment_keys::{FragmentKey, hash_of};
 use crate::world::snapshot::options::Purpose;
-use crate::world::snapshot::written::write_value;
+use crate::world::snapshot::written::{WrittenColumns, write_value};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// An odd number without pattern: what words are multiplied by.
@@ -71,16 +71,28 @@ impl World {
     /// As for [`state_hash`](Self::state_hash).
     pub fn state_hash_with(&self, options: &SnapshotOptions) -> Result<u64, SnapshotError> {
         let mut sum = 0_u64;
+        // Each is written once, however many chunks have it.
+        let mut shared = WrittenColumns::default();
         for archetype in self.archetypes.iter().filter(|data| data.entities > 0) {
             let fragments = options.of_archetype(self, archetype, Purpose::Hash)?;
             let begin = composition(fragments.iter().map(|info| FragmentKey::of(info)));
-            let hash = |chunk: &Chunk| chunk_hash(self, archetype, chunk, &fragments, begin);
-            let chunks = archetype.chunks.iter();
-            let of_chunks = match archetype.chunks.len() {
-                1 => chunks.map(hash).collect(),
-                _ => fork_join::map(chunks.collect(), hash),
-            };
-            for hash in of_chunks {
+            let of_chunks = || archetype.chunks.iter().filter(|chunk| chunk.len > 0);
+            for info in fragments.iter().filter(|info| info.is_written()) {
+                if archetype.shared_at(info.id()).is_some() {
+                    of_chunks()
+                        .try_for_each(|chunk| shared.add_shared(self, archetype, chunk, info))?;
+                }
+            }
+            let data = (archetype, &fragments[..], &shared);
+            let hash = |chunk: &Chunk| chunk_hash(self, data, chunk, begin);
+            if archetype.chunks.len() == 1 {
+                // Nothing is allocated to list its hash.
+                for chunk in of_chunks() {
+                    sum = sum.wrapping_add(hash(chunk)?);
+                }
+                continue;
+            }
+            for hash in fork_join::map(of_chunks().collect(), hash) {
                 sum = sum.wrapping_add(hash?);
             }
         }
@@ -114,12 +126,11 @@ pub(super) fn resource_hash(name: &str, bytes: &[u8]) -> u64 {
     avalanche(mix(name, Checksum::of(bytes)))
 }
 
-/// The sum of the hashes of a chunk's entities.
+/// The sum of the hashes of a chunk's entities; its shared values that are written are among those that were.
 fn chunk_hash(
     world: &World,
-    archetype: &Archetype,
+    (archetype, fragments, written): (&Archetype, &[&FragmentInfo], &WrittenColumns),
     chunk: &Chunk,
-    fragments: &[&FragmentInfo],
     begin: u64,
 ) -> Result<u64, SnapshotError> {
     let mut begin = begin;
@@ -130,9 +141,7 @@ fn chunk_hash(
         if let Some(at) = archetype.shared_at(info.id()) {
             let value = world.shared_at(archetype, chunk, at);
             if info.is_written() {
-                // SAFETY: a value of this fragment, in a world that is lent.
-                unsafe { write_value(info, chunk.entities()[0], value, &mut bytes) }?;
-                begin = written_hash(begin, &bytes);
+                begin = written_hash(begin, written.shared(value, info.id()));
                 continue;
             }
             // SAFETY: a plain value of this fragment.

@@ -631,7 +631,9 @@ fn the_first_that_is_said_of_how_a_type_is_saved_stays() {
         ),
         "{refused}"
     );
-    assert!(other.of::<u32>().unwrap().is_written());
+    let info = other.of::<u32>().unwrap();
+    // Nothing has come of what was refused.
+    assert!(info.is_written() && info.clone_value().is_none());
     let refused = other.register_written_as("other", write, read).unwrap_err();
     assert!(
         matches!(refused, FragmentError::NamedOtherwise { .. }),
@@ -761,6 +763,172 @@ fn a_read_that_fails_or_panics_leaves_no_world_and_no_value() {
     assert_eq!(alive.load(Ordering::Relaxed), before);
     drop(world);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
+
+/// The last written column of a chunk.
+struct Last(u32, #[expect(dead_code, reason = "it is dropped")] Counted);
+
+/// A shared value that counts itself.
+struct Team(u32, #[expect(dead_code, reason = "it is dropped")] Counted);
+
+impl PartialEq for Team {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Team {}
+
+impl core::hash::Hash for Team {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+/// A universe in which reading a `Last`, or a `Team`, fails where its fuse, calls until then, ends; 0: nowhere.
+fn with_last(alive: &Arc<AtomicUsize>, fuses: [usize; 2], panics: bool) -> Universe {
+    let fused = move |fuse: usize| {
+        let left = AtomicUsize::new(fuse);
+        let alive = Arc::clone(alive);
+        move |bytes: &[u8]| -> Result<(u32, Counted), &'static str> {
+            let value = (
+                bytes.try_into().map_or(0, u32::from_le_bytes),
+                Counted::new(&alive),
+            );
+            match left.fetch_sub(1, Ordering::Relaxed) {
+                1 if panics => resume_unwind(Box::new("burnt")),
+                1 => Err("burnt"),
+                _ => Ok(value),
+            }
+        }
+    };
+    let universe = counting(universe(), alive, panics);
+    let [last, team] = fuses.map(fused);
+    let registry = universe.registry();
+    registry
+        .register_written_as(
+            "zz",
+            |last: &Last, bytes| bytes.extend(last.0.to_le_bytes()),
+            move |bytes, _| last(bytes).map(|(number, counted)| Last(number, counted)),
+        )
+        .unwrap();
+    registry
+        .register_written_shared_as(
+            "team",
+            |team: &Team, bytes| bytes.extend(team.0.to_le_bytes()),
+            move |bytes, _| team(bytes).map(|(number, counted)| Team(number, counted)),
+        )
+        .unwrap();
+    universe
+}
+
+#[test]
+fn what_fails_behind_other_columns_and_in_a_later_piece_leaves_no_value() {
+    const ROWS: usize = 50_000;
+    let alive = Arc::new(AtomicUsize::new(0));
+    let kept = |n| Kept(n, Counted::new(&alive));
+    let of_bytes = |fuses, panics| {
+        let universe = with_last(&alive, fuses, panics);
+        universe.registry().register_plain_as::<u8>("zzz").unwrap();
+        universe
+    };
+    let mut world = World::of(&Arc::new(of_bytes([0; 2], false))).unwrap();
+    // Only the byte of the last one is no `bool`.
+    let rows = (0..ROWS as u32).map(|n| {
+        let byte = if n as usize + 1 == ROWS { 7_u8 } else { 1 };
+        (n, kept(n), Last(n, Counted::new(&alive)), byte)
+    });
+    let batch = world.create_batch(rows).unwrap();
+    let first = batch.iter(&world).next().unwrap();
+    for n in 0..3 {
+        let team = Team(n, Counted::new(&alive));
+        let last = Last(n, Counted::new(&alive));
+        world.create((n, kept(n), last).shared(team)).unwrap();
+    }
+    let file = world.to_snapshot(&all()).unwrap();
+    let before = alive.load(Ordering::Relaxed);
+    assert_eq!(before, 2 * ROWS + 9);
+    // Chunks are cut up: there must be room for bits.
+    let narrow = |fuses, panics| {
+        let universe = of_bytes(fuses, panics);
+        universe.registry().register_enableable::<u32>().unwrap();
+        universe.registry().register_enableable::<Kept>().unwrap();
+        universe.registry().register_enableable::<Last>().unwrap();
+        universe
+    };
+    for panics in [false, true] {
+        for fuses in [[1, 0], [1_500, 0], [ROWS / 2, 0], [ROWS, 0], [0, 1], [0, 3]] {
+            let loaded = catch_unwind(AssertUnwindSafe(|| {
+                World::from_snapshot(&file, narrow(fuses, panics))
+            }));
+            assert_eq!(alive.load(Ordering::Relaxed), before, "{fuses:?}");
+            match loaded {
+                Ok(refused) => {
+                    let refused = refused.unwrap_err();
+                    let whose = if fuses[0] > 0 { "zz" } else { "team" };
+                    let is_it =
+                        matches!(&refused, SnapshotError::NotRead { name, .. } if **name == *whose);
+                    assert!(is_it && !panics, "{refused}");
+                }
+                Err(panic) => assert!(panics && panic.is::<&str>()),
+            }
+        }
+    }
+    // All columns are read, and then a byte is no value.
+    let universe = with_last(&alive, [0; 2], false);
+    universe
+        .registry()
+        .register_plain_as::<bool>("zzz")
+        .unwrap();
+    let universe = Arc::new(universe);
+    let options = LoadOptions::new().ignore_fields("zzz");
+    let known = EntityMap::default();
+    let refused =
+        World::from_snapshot_remapped_with(&file, &universe, &known, &options).unwrap_err();
+    assert!(
+        matches!(&refused, SnapshotError::NotAValue { name, .. } if &**name == "zzz"),
+        "{refused}"
+    );
+    assert_eq!(
+        (universe.count(), alive.load(Ordering::Relaxed)),
+        (0, before)
+    );
+    let loaded = World::from_snapshot(&file, narrow([0; 2], true)).unwrap();
+    loaded.check().unwrap();
+    assert_eq!(loaded.get::<Last>(first).unwrap().0, 0);
+    assert_eq!(alive.load(Ordering::Relaxed), 2 * before);
+    drop((world, loaded));
+    assert_eq!(alive.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_hash_writes_a_shared_value_once_however_many_chunks_have_it() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let mut world = World::new();
+    let write = move |faction: &Faction, bytes: &mut Vec<u8>| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        bytes.extend(faction.0.as_bytes());
+    };
+    let read = |bytes: &[u8], _: &EntityMap| String::from_utf8(bytes.to_vec()).map(Faction);
+    let registry = world.registry();
+    registry.register_plain::<u32>().unwrap();
+    registry.register_plain::<u64>().unwrap();
+    registry
+        .register_written_shared_as("faction", write, read)
+        .unwrap();
+    for n in 0..10_000_u32 {
+        let faction = Faction(["red", "blue"][n as usize % 2].into());
+        match n % 3 {
+            0 => world.create((n,).shared(faction)).unwrap(),
+            _ => world.create((n, u64::from(n)).shared(faction)).unwrap(),
+        };
+    }
+    assert!(world.stats().chunks > 4, "{:?}", world.stats());
+    let hash = world.state_hash().unwrap();
+    assert_eq!(calls.swap(0, Ordering::Relaxed), 2);
+    assert_eq!(world.state_hash().unwrap(), hash);
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
 }
 
 #[test]

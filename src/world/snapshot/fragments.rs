@@ -459,7 +459,8 @@ mod tests {
             let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
             for say in [register_written, register_plain] {
                 let refused = loaded_while(&file, say);
-                let is_it = matches!(&refused, SnapshotError::NotPlain { name: of } if **of == *name);
+                let is_it =
+                    matches!(&refused, SnapshotError::NotPlain { name: of } if **of == *name);
                 assert!(is_it, "{refused}");
             }
         }

@@ -488,7 +488,7 @@ impl Universe {
         let is_own = |place: Place| {
             place.row() < ROWS_PER_CHUNK && self.directory.owner(place).world() == world
         };
-        self.index.begin_rewind(saved, rewind, is_own)
+        self.index.begin_rewind(saved, rewind, &self.lowest, is_own)
     }
 
     /// Makes all slots what they were.

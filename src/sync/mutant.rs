@@ -483,6 +483,34 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `lag_not_said`, by who held a mega-chunk for its memory",
     ),
     (
+        "rewind_keeps_claims",
+        "a world that cannot go back keeps the slots that it claimed for that",
+    ),
+    (
+        "rewind_keeps_phases",
+        "the next entity of a slot that went back is condemned from the beginning",
+    ),
+    (
+        "rewind_looks_first",
+        "a world goes back over slots that it saw free, whoever has claimed them since",
+    ),
+    (
+        "rewind_phases_relaxed",
+        "who finds a phase that was taken back may find the entity alive that had it since",
+    ),
+    (
+        "rewind_refused_untold",
+        "as `claimed_untold`, by a world that could not go back",
+    ),
+    (
+        "rewind_relaxed",
+        "as `create_relaxed`, of an entity that comes back",
+    ),
+    (
+        "rewind_untold",
+        "as `claimed_untold`, by a world that goes back",
+    ),
+    (
         "roster_add_relaxed",
         "who finds a thing in a list that others add to does not see all of it",
     ),

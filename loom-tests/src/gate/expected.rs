@@ -508,6 +508,34 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_hints::a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened",
     ),
     (
+        "rewind_keeps_claims",
+        "entity_rewind::a_world_goes_back_or_changes_nothing_beside_one_that_creates",
+    ),
+    (
+        "rewind_keeps_phases",
+        "entity_rewind::of_two_who_destroy_an_id_beside_a_world_that_goes_back_one_wins",
+    ),
+    (
+        "rewind_looks_first",
+        "entity_rewind::a_world_goes_back_or_changes_nothing_beside_one_that_creates",
+    ),
+    (
+        "rewind_phases_relaxed",
+        "entity_rewind::of_two_who_destroy_an_id_beside_a_world_that_goes_back_one_wins",
+    ),
+    (
+        "rewind_refused_untold",
+        "entity_rewind::a_world_goes_back_or_changes_nothing_beside_one_that_creates",
+    ),
+    (
+        "rewind_relaxed",
+        "entity_rewind::who_sees_an_entity_that_came_back_sees_what_its_world_did_before",
+    ),
+    (
+        "rewind_untold",
+        "entity_rewind::what_came_since_is_free_again_beside_one_that_creates",
+    ),
+    (
         "roster_add_relaxed",
         "signals::two_who_ask_for_one_name_get_one_number",
     ),

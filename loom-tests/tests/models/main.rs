@@ -20,6 +20,7 @@ mod entity_lowest;
 mod entity_opened;
 mod entity_owned;
 mod entity_retire;
+mod entity_rewind;
 mod entity_spans;
 mod entity_summary;
 mod entity_words;

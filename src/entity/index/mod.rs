@@ -27,7 +27,6 @@ mod placed;
 mod release;
 #[cfg(not(loom))]
 mod restore;
-#[cfg(not(loom))]
 mod rewind;
 mod scatter;
 mod session;

@@ -9,11 +9,12 @@ use super::lowest::Lowest;
 use super::opened::Opened;
 use super::ordered::Claimed;
 use super::owned::Buried;
+use super::rewind::{Rewind, SavedSlots};
 use super::slot;
 use super::summary::Summary;
 use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{GROUP_SLOTS, WORDS_PER_BLOCK};
+use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS, WORDS_PER_BLOCK};
 
 /// The last version that an entity can have.
 pub const LAST_VERSION: u32 = slot::LAST_VERSION;
@@ -145,6 +146,10 @@ pub struct LowestIds {
     lowest: Lowest,
 }
 
+/// What stood in all slots at a checkpoint.
+#[derive(Debug)]
+pub struct SlotsThen(SavedSlots);
+
 /// A claim word of which all slots are a recorder's.
 #[derive(Debug)]
 pub struct Piece(Claimed);
@@ -213,6 +218,44 @@ impl LowestIds {
     /// Ends a recorder.
     pub fn close(&self, mut piece: Piece) {
         self.index.give_claimed(&mut piece.0, &self.lowest);
+    }
+
+    /// Creates an entity with the lowest free index that lies at a place from the beginning, as a world does.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn create_placed(&self, place: Place) -> Result<Entity, Full> {
+        self.index.create_lowest(&self.lowest, Some(place))
+    }
+
+    /// Destroys an entity that anybody may destroy, as one is released that nobody built: whether it was this call.
+    pub fn release(&self, entity: Entity) -> bool {
+        let destroyed = self.index.destroy(entity).is_ok();
+        if destroyed {
+            self.index.flush();
+            self.lowest.freed(entity.index() / WORD_BITS);
+        }
+        destroyed
+    }
+
+    /// What stands in all slots, if none is others' than those of the caller's `living` entities.
+    #[must_use]
+    pub fn save(&self, living: usize) -> Option<SlotsThen> {
+        let mut saved = SavedSlots::default();
+        let alone = self.index.save_slots(&mut saved, living);
+        alone.then_some(SlotsThen(saved))
+    }
+
+    /// Makes all slots what they were, as a world does whose entities have places: whether nobody else had one of them.
+    #[must_use]
+    pub fn go_back(&self, then: &SlotsThen) -> bool {
+        let (mut rewind, SlotsThen(saved)) = (Rewind::default(), then);
+        let (index, lowest) = (&self.index, &self.lowest);
+        let begun = index.begin_rewind(saved, &mut rewind, lowest, |_| true);
+        if begun {
+            index.finish_rewind(saved, &mut rewind, lowest);
+        }
+        begun
     }
 
     /// Whether no slot is free where nobody would look for it. Exact while nothing changes.

@@ -17,9 +17,12 @@ use crate::entity::index::core::Core;
 use crate::entity::index::group;
 use crate::entity::index::lowest::Lowest;
 use crate::entity::index::slot::{self, LAST_VERSION};
-use crate::entity::{Entity, EntityIndex, Place};
+#[cfg(not(loom))]
+use crate::entity::Entity;
+use crate::entity::{EntityIndex, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, GROUP_SLOTS, WORD_BITS, WORDS_PER_BLOCK};
+use crate::sync::mutant;
 
 /// The version of a slot that has retired.
 const RETIRED: u32 = LAST_VERSION + 1;
@@ -40,6 +43,7 @@ pub(crate) struct Rewind(Vec<(u32, u64)>);
 
 impl SavedSlots {
     /// An entity that lived will be at another place when it comes back.
+    #[cfg(not(loom))]
     pub(crate) fn set_place(&mut self, entity: Entity, place: Place) {
         if let Some(slot) = self.slots.get_mut(entity.index() as usize) {
             debug_assert!(slot::has_version_of(*slot, entity), "it lived");
@@ -93,6 +97,7 @@ impl EntityIndex {
         &self,
         saved: &SavedSlots,
         rewind: &mut Rewind,
+        lowest: &Lowest,
         is_own: impl Fn(Place) -> bool,
     ) -> bool {
         debug_assert!(rewind.0.is_empty(), "one at a time");
@@ -101,18 +106,24 @@ impl EntityIndex {
             words.all(|word| claim_changed(core, (cache, tally), saved, rewind, word, &is_own))
         });
         if !begun {
-            self.abandon_rewind(rewind);
+            self.abandon_rewind(rewind, lowest);
         }
         begun
     }
 
-    /// Gives back what was claimed.
-    pub(crate) fn abandon_rewind(&self, rewind: &mut Rewind) {
+    /// Gives back what was claimed. Others may have passed by it meanwhile: those who look for the lowest are told.
+    fn abandon_rewind(&self, rewind: &mut Rewind, lowest: &Lowest) {
+        let first = rewind.0.first().map(|&(word, _)| word);
         self.with_cache(|core, _, tally| {
             for (word, claimed) in rewind.0.drain(..) {
-                core.release(tally, word, claimed);
+                if !mutant::active("rewind_keeps_claims") {
+                    core.release(tally, word, claimed);
+                }
             }
         });
+        if let Some(word) = first.filter(|_| !mutant::active("rewind_refused_untold")) {
+            lowest.freed(word);
+        }
     }
 
     /// Makes all slots what they were, and counts who lives.
@@ -126,17 +137,24 @@ impl EntityIndex {
                 first = first.or(Some(word));
             }
         });
-        if let Some(word) = first {
+        if let Some(word) = first.filter(|_| !mutant::active("rewind_untold")) {
             lowest.freed(word);
         }
     }
 }
 
 /// Claim words that were ever claimed, all of open blocks.
+#[cfg(not(loom))]
 fn used_words(core: &Core) -> u32 {
     // Ordering: Relaxed: what the caller's entities lie in was claimed before it had them.
     let used = core.used.load(Ordering::Relaxed);
     used.min(core.opened() * WORDS_PER_BLOCK)
+}
+
+/// Claim words of open blocks: models do without more.
+#[cfg(loom)]
+fn used_words(core: &Core) -> u32 {
+    core.opened() * WORDS_PER_BLOCK
 }
 
 /// Claims what is free of a claim word, if anything there is not as it was; `false` if something there is not the caller's.
@@ -158,7 +176,13 @@ fn claim_changed(
     if slots.iter().zip(before).all(is_same) && core.taken(word) == taken {
         return true;
     }
-    let claimed = core.claim_all(cache, tally, word);
+    let claimed = if mutant::active("rewind_looks_first") {
+        let free = FULL & !core.taken(word);
+        core.claim_all(cache, tally, word);
+        free
+    } else {
+        core.claim_all(cache, tally, word)
+    };
     rewind.0.push((word, claimed));
     slots
         .iter()
@@ -190,7 +214,9 @@ fn rewind_word(core: &Core, tally: &Tally, word: u32, before: &[u64; SLOTS_PER_W
                 // Of the entity that lives, or of the next one, which has the same bit.
                 phases | u64::from(slot::version(before) >> 1 & 1) << lane
             });
-        set_phases(core, first, phases);
+        if !mutant::active("rewind_keeps_phases") {
+            set_phases(core, first, phases);
+        }
         for (slot, &before) in slots.iter().zip(before) {
             // Ordering: Relaxed: nobody else changes it.
             let now = slot.load(Ordering::Relaxed);
@@ -198,7 +224,10 @@ fn rewind_word(core: &Core, tally: &Tally, word: u32, before: &[u64; SLOTS_PER_W
                 gone += (now >> 32 & 1) as usize;
                 come += (before >> 32 & 1) as usize;
                 // Ordering: Release: who sees the entity sees what the caller did before.
-                slot.store(before, Ordering::Release);
+                slot.store(
+                    before,
+                    mutant::ordering("rewind_relaxed", Ordering::Release),
+                );
             }
         }
     }
@@ -210,7 +239,8 @@ fn rewind_word(core: &Core, tally: &Tally, word: u32, before: &[u64; SLOTS_PER_W
 fn set_phases(core: &Core, first: u32, phases: u64) {
     // SAFETY: callers pass slots that there are.
     let word = unsafe { core.group(first) };
-    // Ordering: Relaxed, also on failure: the slots are the caller's, and their words are what others go by.
+    // Ordering: Relaxed, also on failure: the slots are the caller's, and their words are what others go by. Release of
+    // the compare-and-swap: who finds a phase that was taken back finds the entities dead that had it since.
     let mut seen = word.load(Ordering::Relaxed);
     loop {
         let lanes = group::phases(seen) ^ phases;
@@ -218,7 +248,8 @@ fn set_phases(core: &Core, first: u32, phases: u64) {
             return;
         }
         let then = group::after_death(seen, lanes);
-        match word.compare_exchange_weak(seen, then, Ordering::AcqRel, Ordering::Relaxed) {
+        let order = mutant::ordering("rewind_phases_relaxed", Ordering::AcqRel);
+        match word.compare_exchange_weak(seen, then, order, Ordering::Relaxed) {
             Ok(_) => return,
             Err(now) => seen = now,
         }

@@ -129,6 +129,12 @@ impl SharedValues {
         }
     }
 
+    /// Puts an equal value in the place of one that is used, for all who use it; the one that was there.
+    pub(super) fn replace(&mut self, id: SharedId, value: Arc<Value>) -> Option<Arc<Value>> {
+        let slot = self.slots[id.0 as usize].as_mut()?;
+        Some(core::mem::replace(&mut slot.value, value))
+    }
+
     /// A group has come that has this value.
     pub(crate) fn hold(&mut self, id: SharedId) {
         if let Some(slot) = &mut self.slots[id.0 as usize] {

@@ -806,3 +806,72 @@ fn what_follows_a_resource_that_is_no_state_follows_it_again_when_the_world_has_
         "the settings are not the world's"
     );
 }
+
+/// Equal to whoever reads the same aloud.
+#[derive(Clone, Debug)]
+struct Word(&'static str);
+
+impl PartialEq for Word {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(other.0)
+    }
+}
+
+impl Eq for Word {}
+
+impl std::hash::Hash for Word {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        state.write(self.0.to_ascii_lowercase().as_bytes());
+    }
+}
+
+impl Drop for Word {
+    fn drop(&mut self) {
+        if self.0 == "aNT" {
+            crate::counted::burn();
+        }
+    }
+}
+
+#[test]
+fn a_shared_value_comes_back_as_it_was_and_not_as_an_equal_one() {
+    let mut world = world();
+    let make = |world: &mut World, word| world.create((Spot(1),).shared(Word(word))).unwrap();
+    let ant = make(&mut world, "Ant");
+    let bee = make(&mut world, "Bee");
+    // In two compositions: one value.
+    let wide = (Wide([1; 20]),).shared(Word("Ant"));
+    let other = world.create(wide).unwrap();
+    let mut checkpoints = Checkpoints::new(3);
+    let taken = checkpoints.take(&mut world).unwrap();
+    for panics in [false, true] {
+        for gone in [ant, other] {
+            world.destroy(gone).unwrap();
+        }
+        let equal = make(&mut world, "aNT");
+        assert_eq!(world.shared::<Word>(equal).unwrap().0, "aNT");
+        // What is refused changes none.
+        let reserved = world.universe().reserve().unwrap();
+        assert_eq!(
+            checkpoints.roll_back(&mut world, taken),
+            Err(CheckpointError::NotAlone)
+        );
+        world.universe().release(reserved).unwrap();
+        assert_eq!(world.shared::<Word>(equal).unwrap().0, "aNT");
+        world.check().unwrap();
+        FUSE.set(panics.into());
+        let gone_back = catch_unwind(AssertUnwindSafe(|| {
+            checkpoints.roll_back(&mut world, taken)
+        }));
+        assert_eq!(FUSE.replace(0), 0);
+        assert_eq!(gone_back.is_err(), panics, "it is dropped once");
+        for (one, word) in [(ant, "Ant"), (bee, "Bee"), (other, "Ant")] {
+            assert_eq!(world.shared::<Word>(one).unwrap().0, word);
+        }
+        world.check().unwrap();
+        // It is found, and the one that is there.
+        let found = make(&mut world, "ANT");
+        assert_eq!(world.shared::<Word>(found).unwrap().0, "Ant");
+        world.destroy(found).unwrap();
+    }
+}

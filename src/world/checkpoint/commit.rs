@@ -65,6 +65,10 @@ impl Plan {
                 data.end(&world.universe, world.number, panicked);
             }
         }
+        // All who have one of these have gone back, too.
+        for (id, value) in self.equals {
+            end_all(panicked, world.shared.replace(id, value));
+        }
         saved
             .besides
             .put_back(world, self.coming, names_are_same, panicked);

@@ -21,6 +21,8 @@ pub(super) struct Plan {
     pub(super) archetypes: Vec<PlannedArchetype>,
     pub(super) rewind: Rewind,
     pub(super) coming: Coming,
+    /// Shared values to which one is equal that is there now, in the place of which they come.
+    pub(super) equals: Vec<(SharedId, Arc<Value>)>,
 }
 
 #[derive(Default)]
@@ -67,7 +69,7 @@ impl Plan {
         for (at, saved) in saved.archetypes().iter().enumerate() {
             self.archetypes.push(PlannedArchetype::default());
             let planned = &mut self.archetypes[at];
-            planned.plan_keys(world, saved)?;
+            planned.plan_keys(world, saved, &mut self.equals)?;
             let (data, universe) = (&world.archetypes[at], &*world.universe);
             let before = since.saved.archetypes().get(at);
             let before = before.filter(|before| Arc::ptr_eq(&before.ids, &saved.ids));
@@ -131,16 +133,18 @@ impl Plan {
             }
             end_all(panicked, planned.templates);
         }
+        end_all(panicked, self.equals);
         self.coming.end(panicked);
     }
 }
 
 impl PlannedArchetype {
-    /// Holds the shared values of all groups.
+    /// Holds the shared values of all groups, and says which of them are only equal to what they are to be.
     fn plan_keys(
         &mut self,
         world: &mut World,
         saved: &SavedArchetype,
+        equals: &mut Vec<(SharedId, Arc<Value>)>,
     ) -> Result<(), CheckpointError> {
         let universe = Arc::clone(&world.universe);
         for group in &saved.groups {
@@ -155,6 +159,9 @@ impl PlannedArchetype {
                 // Users' `hash` and `eq`: those that are held already are noted below each time.
                 let id = world.shared.intern_shared(info, value);
                 world.shared.hold(id);
+                if !Arc::ptr_eq(world.shared.value(id), value) {
+                    equals.push((id, Arc::clone(value)));
+                }
                 key.push(id);
                 match self.keys.last_mut() {
                     Some(last) if key.len() > 1 => *last = (&*key).into(),

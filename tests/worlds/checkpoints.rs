@@ -875,3 +875,35 @@ fn a_shared_value_comes_back_as_it_was_and_not_as_an_equal_one() {
         world.destroy(found).unwrap();
     }
 }
+
+#[test]
+fn chunks_that_have_gone_or_changed_places_in_great_number_come_back() {
+    let mut world = world();
+    world.set_chunk_size(1);
+    let count = if cfg!(miri) { 3_000 } else { 30_000 };
+    let all = world.create_batch((0..count).map(|n| (Wide([n; 20]),)));
+    let all = all.unwrap().to_vec(&world);
+    let chunks = world.stats().chunks;
+    assert!(chunks > 20, "{chunks}");
+    let mut checkpoints = Checkpoints::new(4);
+    let taken = checkpoints.take(&mut world).unwrap();
+    let was = bytes(&world);
+    // Those behind come in the place of the first third; and then all go but some in the middle.
+    assert!(world.destroy_slice(&all[..all.len() / 3]).is_clean());
+    let later = checkpoints.take(&mut world).unwrap();
+    let was_later = bytes(&world);
+    for &some in all[all.len() / 2..].iter().step_by(100) {
+        world.get_mut::<Wide>(some).unwrap().0[3] += 1;
+    }
+    let end = all.len() / 4 * 3;
+    assert!(world.destroy_slice(&all[end..]).is_clean());
+    checkpoints.take(&mut world).unwrap();
+    assert!(world.destroy_slice(&all[all.len() / 2..end]).is_clean());
+    let others = (0..count).map(|n| (Wide([n + 7; 20]), Spot(n)));
+    world.create_batch(others).unwrap();
+    for (to, was) in [(later, &was_later), (taken, &was)] {
+        checkpoints.roll_back(&mut world, to).unwrap();
+        world.check().unwrap();
+        assert!(bytes(&world) == *was);
+    }
+}

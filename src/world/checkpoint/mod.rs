@@ -24,6 +24,7 @@ mod commit;
 mod error;
 mod form;
 mod part;
+mod places;
 mod plan;
 mod saved;
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::archetype::{Archetype, Chunk, ChunkRecord, SharedId, Universe, place};
+use crate::archetype::{Archetype, Chunk, SharedId, Universe, place};
 use crate::chunk::Run;
 use crate::entity::{Entity, Rewind};
 use crate::fragment::Value;
 use crate::panics::{Panicked, end_all};
 use crate::world::checkpoint::besides::Coming;
 use crate::world::checkpoint::part::{Part, SpareParts};
+use crate::world::checkpoint::places::Places;
 use crate::world::checkpoint::saved::{Saved, SavedArchetype, SavedChunk, Since};
 use crate::world::{CheckpointError, World, WorldError};
 
@@ -181,20 +182,30 @@ impl PlannedArchetype {
         universe: &Universe,
         spare: &mut SpareParts,
     ) -> Result<(), CheckpointError> {
+        let (mut places, mut places_before) = (Places::default(), Places::default());
         for (position, chunk) in saved.chunks.iter().enumerate() {
-            let there = position_of(data, chunk.record, position);
+            let all = (data.chunks.len(), |at: usize| data.chunks[at].run);
+            let there = places.find(chunk.record.run, position, all);
             let from = match there {
-                Some(at) => From::There(at),
+                Some(at) => From::There(at as u32),
                 None => {
                     let run = universe.take_chunk(chunk.record.run.len());
                     let run = run.map_err(WorldError::from)?;
                     From::New(run)
                 }
             };
-            let now = there.map(|at| &data.chunks[at as usize]);
+            let now = there.map(|at| &data.chunks[at]);
+            // Into one that entities have come to or left all is written: it is not looked for.
+            let known = now
+                .zip(before)
+                .filter(|(now, (_, version))| !now.is_moved_since(*version));
+            let known = known.and_then(|(now, (archetype, version))| {
+                let before = archetype.chunk_of(chunk.record, position, &mut places_before)?;
+                Some((now, before, version))
+            });
             self.chunks.push(PlannedChunk {
                 from,
-                written: chunk.written(saved, now, before, position),
+                written: chunk.written(saved, known),
                 clones: Vec::new(),
             });
             let planned = &mut self.chunks[position];
@@ -220,16 +231,6 @@ impl PlannedArchetype {
     }
 }
 
-/// Where the chunk lies now that has the memory of a chunk as it was. O(1), or O(chunks) where they have changed places.
-fn position_of(data: &Archetype, record: ChunkRecord, position: usize) -> Option<u32> {
-    let is_it = |chunk: &Chunk| chunk.run == record.run;
-    if data.chunks.get(position).is_some_and(is_it) {
-        return Some(position as u32);
-    }
-    let found = data.chunks.iter().position(is_it);
-    found.map(|at| at as u32)
-}
-
 impl SavedChunk {
     /// The entities that it had.
     fn handles(&self) -> &[Entity] {
@@ -246,20 +247,18 @@ impl SavedChunk {
         }
     }
 
-    /// The forms whose arrays are not, for all that is known, what they were.
+    /// The forms whose arrays are not, for all that is known, what they were; if the chunk was there when the world was last
+    /// known, and no entity has come or gone since, what it was then, and at which version.
     fn written(
         &self,
         archetype: &SavedArchetype,
-        now: Option<&Chunk>,
-        before: Option<(&SavedArchetype, u32)>,
-        position: usize,
+        known: Option<(&Chunk, &Self, u32)>,
     ) -> SmallVec<[u32; 8]> {
-        let record = now.and_then(Chunk::record);
-        let now = now.filter(|_| record.is_some_and(|record| record.is_laid_out_as(&self.record)));
-        // As it was when the world was last known: it is that still where nothing was written since.
-        let known = now.zip(before).and_then(|(chunk, (archetype, version))| {
-            Some((chunk, archetype.chunk_of(self.record, position)?, version))
+        let known = known.filter(|(chunk, ..)| {
+            let record = chunk.record();
+            record.is_some_and(|record| record.is_laid_out_as(&self.record))
         });
+        // It is that still where nothing was written since.
         let is_same = |at: usize| {
             known.is_some_and(|(chunk, known, version)| {
                 !archetype.forms.all[at].is_written_since(chunk, version)

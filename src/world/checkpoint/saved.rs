@@ -11,6 +11,7 @@ use crate::panics::{Panicked, end_all};
 use crate::world::checkpoint::besides::SavedBesides;
 use crate::world::checkpoint::form::Forms;
 use crate::world::checkpoint::part::{Part, SpareParts};
+use crate::world::checkpoint::places::Places;
 use crate::world::{CheckpointError, World};
 
 /// A world as it was.
@@ -160,6 +161,7 @@ impl SavedArchetype {
                 .map(|value| value.template.duplicate()),
         );
         self.chunks.truncate(data.chunks.len());
+        let mut places = Places::default();
         for (position, chunk) in data.chunks.iter().enumerate() {
             // In an ordered universe each chunk is laid out as its archetype says.
             let record = chunk.record().ok_or(CheckpointError::NotOrdered)?;
@@ -169,8 +171,11 @@ impl SavedArchetype {
             }
             let saved = &mut self.chunks[position];
             saved.record = record;
+            // Of one that is new all is taken: it is not looked for.
+            let before = before.filter(|&(_, version)| !chunk.is_moved_since(version));
             let before = before.and_then(|(archetype, version)| {
-                Some((archetype.chunk_of(record, position)?, version))
+                let before = archetype.chunk_of(record, position, &mut places)?;
+                Some((before, version))
             });
             saved.fill(chunk, &self.forms, before, spare);
         }
@@ -193,11 +198,16 @@ impl SavedArchetype {
         self.idle_groups.clone_from(&data.idle_groups);
     }
 
-    /// The chunk that lay in the memory of one that is at a position now. O(1), or O(chunks) where they have changed places.
-    pub(super) fn chunk_of(&self, record: ChunkRecord, position: usize) -> Option<&SavedChunk> {
-        let is_it = |chunk: &&SavedChunk| chunk.record.run == record.run;
-        let there = self.chunks.get(position).filter(is_it);
-        there.or_else(|| self.chunks.iter().find(is_it))
+    /// The chunk that lay in the memory of one that is at a position now. O(1), or as [`Places`] where they have changed places.
+    pub(super) fn chunk_of(
+        &self,
+        record: ChunkRecord,
+        position: usize,
+        places: &mut Places,
+    ) -> Option<&SavedChunk> {
+        let all = (self.chunks.len(), |at: usize| self.chunks[at].record.run);
+        let found = places.find(record.run, position, all)?;
+        Some(&self.chunks[found])
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Resources {
     values: HashMap<TypeId, Resource, ByTypes>,
     /// When the last came or went; no other resources have it, but those that never had a value.
     stamp: u64,
+    /// The types of those that are lent as they lie.
+    lifted: Vec<TypeId>,
 }
 
 /// A value on the heap, by a pointer: a query that has the world to itself lends it to be written while it
@@ -180,6 +182,7 @@ impl Resources {
     /// Takes a value out for a while, as it lies; and what says that nothing has come or gone since.
     fn lift<T: 'static>(&mut self) -> Option<(Resource, u64, u64)> {
         let value = self.values.remove(&TypeId::of::<T>())?;
+        self.lifted.push(TypeId::of::<T>());
         let before = self.stamp;
         self.stamp = new_identity();
         Some((value, before, self.stamp))
@@ -190,13 +193,23 @@ impl Resources {
         &mut self,
         (value, before, lifted): (Resource, u64, u64),
     ) -> Option<Resource> {
-        let other = self.values.insert(TypeId::of::<T>(), value);
+        let of = TypeId::of::<T>();
+        // Not there if others were put in the place of all since.
+        if let Some(at) = self.lifted.iter().rposition(|&lifted| lifted == of) {
+            self.lifted.remove(at);
+        }
+        let other = self.values.insert(of, value);
         self.stamp = match self.stamp == lifted {
             // All that there was is there again.
             true => before,
             false => new_identity(),
         };
         other
+    }
+
+    /// Whether a value of a type is out for a while.
+    pub(super) fn is_lifted(&self, of: TypeId) -> bool {
+        self.lifted.contains(&of)
     }
 
     /// The value of a type, if it is there.

@@ -907,3 +907,44 @@ fn chunks_that_have_gone_or_changed_places_in_great_number_come_back() {
         assert!(bytes(&world) == *was);
     }
 }
+
+#[test]
+fn a_world_whose_state_is_lent_is_not_kept_and_does_not_go_back() {
+    let mut world = world();
+    let ant = world.create((Spot(1),)).unwrap();
+    world.resources_mut().insert(7_u64);
+    let mut checkpoints = Checkpoints::new(2);
+    let taken = checkpoints.take(&mut world).unwrap();
+    let refused = world.with_resource(|world, score: &mut u64| {
+        *score += 1;
+        world.get_mut::<Spot>(ant).unwrap().0 = 2;
+        let refused = checkpoints.take(world).unwrap_err();
+        assert_eq!(checkpoints.roll_back(world, taken), Err(refused.clone()));
+        // Nor if another one is in its place.
+        world.resources_mut().insert(100_u64);
+        assert_eq!(checkpoints.take(world), Err(refused.clone()));
+        refused
+    });
+    let refused = refused.unwrap();
+    assert!(
+        matches!(&refused, CheckpointError::Lent { name, .. } if &**name == "score"),
+        "{refused}"
+    );
+    assert_eq!(world.resources().get::<u64>(), Some(&8));
+    assert_eq!(world.get::<Spot>(ant).unwrap(), &Spot(2));
+    // Also where it came back by a panic.
+    FUSE.set(1);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        world.with_resource(|_, _: &mut u64| crate::counted::burn())
+    }));
+    assert!(panicked.is_err());
+    // What is not part of the state may be lent: the checkpoints themselves.
+    world.resources_mut().insert(checkpoints);
+    let gone_back = world.with_resource(|world, checkpoints: &mut Checkpoints| {
+        checkpoints.take(world).unwrap();
+        checkpoints.roll_back(world, taken)
+    });
+    assert_eq!(gone_back, Some(Ok(())));
+    assert_eq!(world.resources().get::<u64>(), Some(&7));
+    assert_eq!(world.get::<Spot>(ant).unwrap(), &Spot(1));
+}

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::collections::VecDeque;
 
+use crate::fragment::StateForm;
 use crate::panics::{Panicked, note, resume, resume_alone};
 use crate::world::checkpoint::part::SpareParts;
 use crate::world::checkpoint::plan::Plan;
@@ -303,6 +304,11 @@ impl World {
         let pending = self.pending();
         if pending.entities + pending.commands > 0 {
             return Err(CheckpointError::Pending(pending));
+        }
+        let is_lent = |form: &StateForm| self.resources.is_lifted(form.type_id());
+        if let Some(form) = self.universe.registry().state_form(is_lent) {
+            let name = form.name().into();
+            return Err(CheckpointError::Lent { name });
         }
         for archetype in 0..self.archetypes.len() as u32 {
             self.settle_groups(archetype);

@@ -52,6 +52,13 @@ pub enum CheckpointError {
         /// Why.
         reason: Box<str>,
     },
+    /// A resource that is part of the state is [lent](crate::world::World::with_resource): the world has not got it now.
+    #[error("{name}, which is part of the state, is lent (`World::with_resource`)")]
+    #[non_exhaustive]
+    Lent {
+        /// The name that it was registered by.
+        name: Box<str>,
+    },
     /// The world refuses: no memory for chunks is left.
     #[error(transparent)]
     World(#[from] WorldError),

@@ -337,7 +337,8 @@ impl ProcessorBuilder {
     /// atomic's, is not seen.
     ///
     /// What was there when it ran is kept here, and in no world: it runs with its first run on each world, one that was
-    /// loaded, or that is [rolled back](super::Simulation::roll_back_to) to, too. So it is for what follows from the
+    /// loaded, or that is [rolled back](super::Simulation::roll_back_to) to, too; and once after each time that a world [went back
+    /// in place](crate::world::Checkpoints::roll_back), whether the resource is part of the state or not. So it is for what follows from the
     /// resource alone (a grid that is built anew, a sky that is drawn), and not for what decides how a game goes on.
     ///
     /// ```

@@ -948,3 +948,45 @@ fn a_world_whose_state_is_lent_is_not_kept_and_does_not_go_back() {
     assert_eq!(world.resources().get::<u64>(), Some(&7));
     assert_eq!(world.get::<Spot>(ant).unwrap(), &Spot(1));
 }
+
+#[test]
+fn what_waits_for_a_change_runs_once_after_each_time_that_the_world_went_back() {
+    struct Terrain;
+    struct Drawn(u32);
+    let mut world = world();
+    world.resources_mut().insert(Terrain);
+    world.resources_mut().insert(Drawn(0));
+    let mut schedule = Schedule::new();
+    let draw = processor("draw", |_: &Terrain, drawn: &mut Drawn| drawn.0 += 1);
+    schedule.add(draw.run_if_changed::<Terrain>());
+    let mut checkpoints = Checkpoints::new(2);
+    let taken = checkpoints.take(&mut world).unwrap();
+    for round in 1..=3 {
+        (0..2).for_each(|_| schedule.run(&mut world).unwrap());
+        assert_eq!(world.resources().get::<Drawn>().unwrap().0, round);
+        checkpoints.roll_back(&mut world, taken).unwrap();
+    }
+}
+
+#[test]
+fn what_is_written_by_closures_goes_back_if_it_can_be_cloned() {
+    let mut world = world();
+    let written = world.registry().register_written_as(
+        "words",
+        |words: &String, bytes| bytes.extend(words.as_bytes()),
+        |bytes, _| String::from_utf8(bytes.to_vec()),
+    );
+    written.unwrap();
+    let ant = world.create((String::from("ant"),)).unwrap();
+    let was = bytes(&world);
+    let mut checkpoints = Checkpoints::new(2);
+    assert!(matches!(
+        checkpoints.take(&mut world),
+        Err(CheckpointError::NotCloneable { .. })
+    ));
+    world.registry().register_clone::<String>().unwrap();
+    let taken = checkpoints.take(&mut world).unwrap();
+    world.get_mut::<String>(ant).unwrap().push('s');
+    checkpoints.roll_back(&mut world, taken).unwrap();
+    assert!(bytes(&world) == was);
+}

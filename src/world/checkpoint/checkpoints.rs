@@ -31,7 +31,7 @@ pub struct Checkpoint {
 /// started in it, goes on as it is. What of it remembers what has been since, has to be told by whoever knows.
 ///
 /// Columns of chunks that nobody has written since the checkpoint before are that one's, too, and back goes what differs
-/// alone: so both cost what changes in a tick, not what there is. (What decides is what [`Changed`](crate::query::Changed)
+/// alone: so of columns both cost what changes in a tick, not what there is; for the rest see [Costs](#costs). (What decides is what [`Changed`](crate::query::Changed)
 /// sees. A value that changes while it is only read, an atomic in a fragment, say, does not count: it goes back to what it
 /// was when the column was last written, or later.)
 ///
@@ -57,6 +57,11 @@ pub struct Checkpoint {
 /// Taking one: O(chunks × fragments + ids that were ever used) of a few nanoseconds each, and the bytes of columns
 /// that were written, to which entities have come, or which some have left; of values that are [cloned](crate::fragment::FragmentRegistry::register_clone) their
 /// `clone`. Of names, all, if one has changed. Going back: the same of what differs, and `hash` and `eq` of each combination of shared values.
+///
+/// In full each time, changed or not: eight bytes for each id that was ever used, which each checkpoint keeps, and going back
+/// compares; the value of each chunk fragment in each chunk, copied or cloned by both, as nobody says when it is changed; what
+/// chunks begin with; resources that are part of the state, and what delayed signals carry, written by one and read by the other.
+///
 /// Memory that a checkpoint had serves the next one: after a round nothing is allocated but for what has grown, for
 /// names, signals, resources that are [written](crate::fragment::FragmentRegistry::register_state_with) by functions of yours, and templates of chunk fragments.
 ///

@@ -962,7 +962,7 @@ fn what_waits_for_a_change_runs_once_after_each_time_that_the_world_went_back() 
     let mut checkpoints = Checkpoints::new(2);
     let taken = checkpoints.take(&mut world).unwrap();
     for round in 1..=3 {
-        (0..2).for_each(|_| schedule.run(&mut world).unwrap());
+        (0..2).for_each(|_| _ = schedule.run(&mut world).unwrap());
         assert_eq!(world.resources().get::<Drawn>().unwrap().0, round);
         checkpoints.roll_back(&mut world, taken).unwrap();
     }

@@ -12,13 +12,13 @@
 //! Orderings: slots that are claimed were acquired by that; what is stored is released by the store of the slot, and by
 //! giving it back.
 
+#[cfg(not(loom))]
+use crate::entity::Entity;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
 use crate::entity::index::group;
 use crate::entity::index::lowest::Lowest;
 use crate::entity::index::slot::{self, LAST_VERSION};
-#[cfg(not(loom))]
-use crate::entity::Entity;
 use crate::entity::{EntityIndex, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, GROUP_SLOTS, WORD_BITS, WORDS_PER_BLOCK};

@@ -25,7 +25,7 @@ use crate::world::{Presence, World};
 /// [since](crate::query::Changed) is what has changed since the last `on`; a [`Local`](super::Local) is as it was left.
 /// What is recorded waits for the next [flush](World::flush), and what is sent for who reads it, also where who has
 /// recorded it panics then. It belongs to the world that it was made for. Not for loops over entities: `on` costs what the
-/// run of a processor costs, some ten nanoseconds, and O(archetypes that have come). (With [`ParallelCommands`] in an
+/// run of a processor costs, some ten nanoseconds, and O(archetypes that have come). (With [`ParallelCommands`](crate::command::ParallelCommands) in an
 /// [ordered](crate::world::Universe::ordered) universe it costs what [`World::parallel_commands`] costs there.)
 ///
 /// ```

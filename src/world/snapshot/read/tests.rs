@@ -1,11 +1,15 @@
 //! Files that say other things than what was saved, with checksums that are right.
 
-use super::*;
+use super::Saved;
 use crate::archetype::Universe;
+use crate::entity::{Entity, EntityMap};
+use crate::fragment::FragmentRegistry;
 use crate::fragment::Plain;
 use crate::world::World;
 use crate::world::snapshot::SnapshotOptions;
 use crate::world::snapshot::checksum::Checksum;
+use crate::world::snapshot::format::{FULL_CHUNK, Header};
+use crate::world::snapshot::{LoadOptions, SnapshotError};
 
 fn universe() -> Universe {
     let universe = Universe::ordered();

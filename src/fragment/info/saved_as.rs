@@ -1,0 +1,80 @@
+//! `SavedAs`: how values of a fragment become bytes, and come back: as they lie, or as closures say.
+
+use core::any::{TypeId, type_name};
+
+use crate::fragment::{IsValue, MapEntities, Plain, PlainField, PlainVariant};
+
+/// How values become bytes, and come back.
+#[derive(Debug)]
+pub(super) enum SavedAs {
+    /// They are nothing but their bytes; and what is asked of the type.
+    Plain(PlainOps),
+    /// As closures say.
+    #[cfg(not(loom))]
+    Written(crate::fragment::WrittenForm),
+}
+
+/// What is asked of bytes that are plain values.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
+pub(super) struct PlainOps {
+    /// What the type is called, if there is one.
+    pub(super) type_name: Option<fn() -> &'static str>,
+    /// What says which bytes are a value, if not all are.
+    pub(super) is_value: Option<IsValue>,
+    /// What changes the entities that a value names, if it can name some.
+    pub(super) map_entities: Option<MapEntities>,
+    /// What tells apart types whose values have as many bytes; 0 if that is not known.
+    pub(super) shape: u64,
+    /// The fields of the type, if they are known.
+    pub(super) fields: &'static [PlainField],
+    /// Its variants, if it is an enum.
+    pub(super) variants: &'static [PlainVariant],
+}
+
+impl PlainOps {
+    /// Whatever bytes there are.
+    const ANY_BYTES: Self = Self {
+        type_name: None,
+        is_value: None,
+        map_entities: None,
+        shape: 0,
+        fields: &[],
+        variants: &[],
+    };
+
+    pub(super) const fn of<T: Plain>() -> Self {
+        Self {
+            type_name: Some(type_name::<T>),
+            is_value: T::IS_VALUE,
+            map_entities: T::MAP_ENTITIES,
+            shape: T::SHAPE,
+            fields: T::FIELDS,
+            variants: T::VARIANTS,
+        }
+    }
+}
+
+/// What values that are plain data are, of a fragment that no type stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainValues {
+    pub(super) ops: PlainOps,
+    /// The type that they are of, if it was said.
+    pub(super) of: Option<TypeId>,
+}
+
+impl PlainValues {
+    /// Whatever bytes there are.
+    pub(crate) const ANY_BYTES: Self = Self {
+        ops: PlainOps::ANY_BYTES,
+        of: None,
+    };
+
+    /// Values of a type.
+    pub(crate) fn of<T: Plain>() -> Self {
+        Self {
+            ops: PlainOps::of::<T>(),
+            of: Some(TypeId::of::<T>()),
+        }
+    }
+}

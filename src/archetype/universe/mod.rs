@@ -1,66 +1,24 @@
 //! `Universe`: what several worlds share: ids, chunks, the numbers of fragments, and who owns which chunk.
 
+mod ids;
+mod spare;
+
 use core::fmt;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::io;
 
-use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, WorldMark, place};
+use crate::archetype::directory::{Directory, Finder, WorldMark};
 use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
 use crate::entity::{
-    Buried, Entity, EntityError, EntityFault, EntityIndex, Full, IndexOptions, Lowest, Place,
-    RelocateError, Rewind, SavedSlots, overwritten,
+    Entity, EntityError, EntityFault, EntityIndex, Full, IndexOptions, Lowest, Place,
+    RelocateError, overwritten,
 };
 use crate::flaw::Found;
 use crate::fragment::FragmentRegistry;
-use crate::sync::atomic::{AtomicPtr, Ordering};
 
-/// Empty mega-chunks (1 MiB each) whose memory a universe keeps: what comes and goes from frame to frame
-/// does not go to the system and back.
-const RETAIN: usize = 256;
-/// Those that it leaves to a later universe, which finds its first chunks there, whatever was in use; by the place
-/// where it leaves them. As many universes that come and go side by side find what they had, most of it the first.
-const RETAIN_SPARE: [usize; 4] = [16, 4, 4, 4];
-
-/// What a universe that has ended leaves to a later one: everything as if it were new, but for the pages.
-#[derive(Debug)]
-struct Parts {
-    /// None are in use.
-    chunks: MegachunkAllocator,
-    /// None of these if they were too large to be made as new.
-    index: Option<EntityIndex>,
-    registry: Option<FragmentRegistry>,
-    /// All chunks are nobody's.
-    directory: Directory,
-    /// All are free.
-    worlds: WorldNumbers,
-}
-
-/// The parts of universes that have ended, each place by itself.
-static SPARE: [AtomicPtr<Parts>; RETAIN_SPARE.len()] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; RETAIN_SPARE.len()];
-
-/// Leaves parts, or none, in a place; those that were there.
-fn exchange_spare(place: usize, new: Option<Parts>) -> Option<Parts> {
-    let new = new.map_or(core::ptr::null_mut(), |new| Box::into_raw(Box::new(new)));
-    // Ordering: AcqRel: whoever takes the parts sees them as whoever left them did.
-    let old = SPARE[place].swap(new, Ordering::AcqRel);
-    // SAFETY: from `into_raw` above, and the exchange has made it this call's.
-    (!old.is_null()).then(|| *unsafe { Box::from_raw(old) })
-}
-
-/// Whether nothing seems to be in a place. The exchange decides.
-fn is_bare(place: usize) -> bool {
-    // Ordering: Relaxed, a guess.
-    SPARE[place].load(Ordering::Relaxed).is_null()
-}
-
-/// Takes parts, if there are any: those with the most memory.
-fn take_spare() -> Option<Parts> {
-    let mut places = (0..SPARE.len()).filter(|&place| !is_bare(place));
-    places.find_map(|place| exchange_spare(place, None))
-}
+use spare::{Parts, RETAIN};
 
 /// What worlds share that can exchange entities: the entity index, the chunks, the registry of
 /// fragments.
@@ -109,7 +67,7 @@ impl Universe {
     /// If the system has no address space left; [`with`](Self::with) returns the error instead.
     #[must_use]
     pub fn new() -> Self {
-        match take_spare().map_or_else(Self::anew, |spare| Self::on(spare, true)) {
+        match spare::take().map_or_else(Self::anew, |spare| Self::on(spare, true)) {
             Ok(universe) => universe,
             Err(error) => panic!("no address space for a universe: {error}"),
         }
@@ -156,9 +114,7 @@ impl Universe {
 
     /// Gives the memory back that universes left for later ones; whether there was any.
     pub fn forget_spare() -> bool {
-        let places = 0..SPARE.len();
-        let forgotten = places.filter(|&place| exchange_spare(place, None).is_some());
-        forgotten.count() > 0
+        spare::forget()
     }
 
     /// A universe whose index and allocator have these options. Its memory is fresh from the system, and goes back there
@@ -252,15 +208,6 @@ impl Universe {
             return Err(full);
         }
         Ok(())
-    }
-
-    /// Gives reserved ids back that nobody was told of. Whoever guessed one may have destroyed it; if it was built
-    /// meanwhile, it stays: its world relies on it.
-    #[cold]
-    pub(crate) fn give_back_reserved(&self, entities: &[Entity]) {
-        for &entity in entities {
-            let _ = self.release(entity);
-        }
     }
 
     /// Gives a reserved id back, which was not built: what [`World::release`](crate::world::World::release) does, for
@@ -425,93 +372,10 @@ impl Universe {
         self.chunks.in_use()
     }
 
-    /// Creates an entity that lies in a row.
-    #[inline(always)]
-    pub(crate) fn create_in(&self, run: Run, row: u32) -> Result<Entity, Full> {
-        self.create_at(place(run, row))
-    }
-
-    /// Creates an entity that has a place.
-    #[inline(always)]
-    pub(crate) fn create_at(&self, place: Place) -> Result<Entity, Full> {
-        if self.ordered {
-            return self.create_lowest(Some(place));
-        }
-        self.index.create_placed(place)
-    }
-
     /// Whether ids do not depend on threads.
     #[must_use]
     pub fn is_ordered(&self) -> bool {
         self.ordered
-    }
-
-    /// Creates an entity with the lowest free index.
-    #[cold]
-    #[inline(never)]
-    fn create_lowest(&self, place: Option<Place>) -> Result<Entity, Full> {
-        self.index.create_lowest(&self.lowest, place)
-    }
-
-    /// Creates entities with the lowest free indices; if there are too few, those of the first handles are made, so many.
-    #[cold]
-    #[inline(never)]
-    fn create_lowest_slice(
-        &self,
-        out: &mut [MaybeUninit<Entity>],
-        first: Option<Place>,
-    ) -> Result<(), (usize, Full)> {
-        self.index.create_lowest_slice(&self.lowest, out, first)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn kill_at_once(&self, entities: &[Entity]) {
-        let lowest = match *entities {
-            [entity] => Some(self.index.destroy_owned_at_once(entity)),
-            _ => self.index.destroy_owned_slice_at_once(entities),
-        };
-        if let Some(lowest) = lowest {
-            self.lowest.freed(lowest);
-        }
-    }
-
-    /// Copies what stands in the slots of all ids, if the universe is ordered, and if a world whose `living` entities all live
-    /// is alone in it.
-    pub(crate) fn save_slots(&self, saved: &mut SavedSlots, living: usize) -> bool {
-        self.ordered && self.index.save_slots(saved, living)
-    }
-
-    /// Claims all slots that are not as they were, if they are this world's or nobody's; else `false`, and nothing is
-    /// claimed.
-    pub(crate) fn begin_rewind(&self, saved: &SavedSlots, rewind: &mut Rewind, world: u16) -> bool {
-        let is_own = |place: Place| {
-            place.row() < ROWS_PER_CHUNK && self.directory.owner(place).world() == world
-        };
-        self.index.begin_rewind(saved, rewind, &self.lowest, is_own)
-    }
-
-    /// Makes all slots what they were.
-    pub(crate) fn finish_rewind(&self, saved: &SavedSlots, rewind: &mut Rewind) {
-        self.index.finish_rewind(saved, rewind, &self.lowest);
-    }
-
-    /// What is wrong with the order, if it is an ordered universe and no recorder is open: slots
-    /// that a thread keeps for itself, or that are free where nobody would look for them.
-    pub(crate) fn out_of_order(&self) -> Option<String> {
-        if !self.ordered {
-            return None;
-        }
-        let kept = self.index.kept();
-        let lowest = self.lowest.seen().word();
-        let passed_by = self.index.first_free_word().filter(|&free| free < lowest);
-        match passed_by {
-            _ if kept > 0 => Some(format!("threads keep {kept} free slots for themselves")),
-            Some(free) => Some(format!(
-                "slots of word {free} are free, and are looked for from word {lowest} on"
-            )),
-            None => None,
-        }
     }
 
     /// Notes what is wrong with the index and the allocator. (Not between a scheduler's threads, who would be asked at each
@@ -520,95 +384,6 @@ impl Universe {
         if !cfg!(shuttle) {
             self.index.check_into(found);
             self.chunks.check_into(found);
-        }
-    }
-
-    /// After an entity was destroyed the usual way: nothing of it stays with this thread.
-    pub(crate) fn settle_released(&self, entity: Entity) {
-        if self.ordered {
-            self.index.flush();
-            (self.lowest).freed(entity.index() / crate::sync::geometry::WORD_BITS);
-        }
-    }
-
-    /// Creates entities that lie in neighbouring rows from the beginning, and writes their handles; all or
-    /// none. Lock-free: any number of threads at once, each with rows of its own.
-    ///
-    /// To other threads they are entities of whoever's the run is, who is not done with them yet. Only the
-    /// caller may destroy them, and so it does if it has to give them back.
-    ///
-    /// # Safety
-    /// Room for `count` handles at `handles`. The rows are the caller's, and belong to nobody else.
-    pub(crate) unsafe fn create_rows(
-        &self,
-        handles: *mut Entity,
-        run: Run,
-        first: u32,
-        count: u32,
-    ) -> Result<(), Full> {
-        let mut done = 0;
-        while done < count {
-            // A place names the chunk of the run that the row is in.
-            let row = first + done;
-            let some = (ROWS_PER_CHUNK - row % ROWS_PER_CHUNK).min(count - done);
-            // SAFETY: the caller's; whatever is there is overwritten.
-            let out = unsafe {
-                let start = handles.add(done as usize).cast::<MaybeUninit<Entity>>();
-                core::slice::from_raw_parts_mut(start, some as usize)
-            };
-            let place = place(run, row);
-            let created = match self.ordered {
-                false => (self.index.create_placed_slice(out, place)).map_err(|full| (0, full)),
-                true => self.create_lowest_slice(out, Some(place)),
-            };
-            if let Err((more, full)) = created {
-                let made = done as usize + more;
-                // SAFETY: so many handles were written.
-                self.kill_slice(unsafe { core::slice::from_raw_parts(handles, made) });
-                return Err(full);
-            }
-            done += some;
-        }
-        Ok(())
-    }
-
-    /// Says that an entity of the calling world lies in a row now.
-    #[inline(always)]
-    pub(crate) fn place(&self, entity: Entity, run: Run, row: u32) {
-        self.index.set_place(entity, place(run, row));
-    }
-
-    /// Destroys an entity of the calling world.
-    #[inline(always)]
-    pub(crate) fn kill(&self, entity: Entity) {
-        if self.ordered {
-            return self.kill_at_once(&[entity]);
-        }
-        self.index.destroy_owned(entity);
-    }
-
-    /// Destroys entities of the calling world.
-    pub(crate) fn kill_slice(&self, entities: &[Entity]) {
-        if self.ordered {
-            return self.kill_at_once(entities);
-        }
-        self.index.destroy_owned_slice(entities);
-    }
-
-    /// Makes an entity of the calling world dead, for good; its slot stays taken until it is [freed](Self::free).
-    #[inline(always)]
-    pub(crate) fn bury(&self, entity: Entity, buried: &mut Buried) {
-        if !self.index.bury_owned(entity, buried) {
-            self.settle_released(entity);
-        }
-    }
-
-    /// Gives the slots of buried entities back.
-    pub(crate) fn free(&self, buried: Buried) {
-        if !self.ordered {
-            self.index.free_owned(buried);
-        } else if let Some(lowest) = self.index.free_owned_at_once(buried) {
-            self.lowest.freed(lowest);
         }
     }
 }
@@ -630,17 +405,13 @@ impl Drop for Universe {
         if self.recycles
             && let Some(chunks) = chunks.recycle()
         {
-            // Where none is bare, the youngest memory is left in the first.
-            let place = (0..SPARE.len()).find(|&place| is_bare(place)).unwrap_or(0);
-            chunks.trim_to(RETAIN_SPARE[place]);
-            let parts = Parts {
+            spare::leave(Parts {
                 chunks,
                 index: index.recycle(),
                 registry: registry.recycle(),
                 directory,
                 worlds,
-            };
-            drop(exchange_spare(place, Some(parts)));
+            });
         }
     }
 }
@@ -659,54 +430,5 @@ impl fmt::Debug for Universe {
 impl Default for Universe {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_that_was_guessed_and_built_stays_when_ids_are_given_back() {
-        use crate::world::World;
-
-        let universe = std::sync::Arc::new(Universe::ordered());
-        let mut world = World::of(&universe).unwrap();
-        let mut ids = [Entity::PLACEHOLDER; 3];
-        universe.reserve_slice(&mut ids).unwrap();
-        world.build(ids[1], ("mine",)).unwrap();
-        universe.give_back_reserved(&ids);
-        assert_eq!(ids.map(|id| universe.exists(id)), [false, true, false]);
-        assert_eq!(world.get::<&str>(ids[1]).unwrap(), &"mine");
-        let next = [universe.reserve().unwrap(), universe.reserve().unwrap()];
-        assert_eq!(next.map(Entity::index), [ids[0].index(), ids[2].index()]);
-        world.destroy(ids[1]).unwrap();
-        world.check().unwrap();
-    }
-
-    #[test]
-    fn threads_fill_chunks_of_their_own_and_every_row_is_found_again() {
-        const ROWS: usize = 5_000;
-        let universe = Universe::new();
-        crate::sync::thread::scope(|scope| {
-            for first in [0, 100, 2_047] {
-                let universe = &universe;
-                scope.spawn(move || {
-                    let run = universe.take_chunk(4).expect("there is memory");
-                    let mut handles = vec![Entity::PLACEHOLDER; ROWS];
-                    // SAFETY: so many handles, and rows of a run that is this thread's.
-                    unsafe { universe.create_rows(handles.as_mut_ptr(), run, first, ROWS as u32) }
-                        .expect("there are ids");
-                    for (&entity, row) in handles.iter().zip(first..) {
-                        assert_eq!(universe.index.places().of(entity), Some(place(run, row)));
-                    }
-                    universe.kill_slice(&handles);
-                    assert!(!handles.iter().any(|&entity| universe.exists(entity)));
-                    // SAFETY: taken above, and used no more.
-                    unsafe { universe.give_chunk(run) };
-                });
-            }
-        });
-        assert_eq!(universe.count(), 0);
     }
 }

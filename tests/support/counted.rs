@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 thread_local! {
-    /// Calls of [`burn`] on this thread until one panics; 0: none does.
+    /// Calls of [`burnt`] on this thread until one says so; 0: none does.
     pub(crate) static FUSE: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -17,11 +17,16 @@ thread_local! {
 /// # Panics
 /// If the fuse has come to its end.
 pub(crate) fn burn() {
-    let left = FUSE.get();
-    FUSE.set(left.saturating_sub(1));
-    if left == 1 {
+    if burnt() {
         resume_unwind(Box::new("the fuse"));
     }
+}
+
+/// Whether the fuse comes to its end with this call: for what may fail in other ways than by a panic.
+pub(crate) fn burnt() -> bool {
+    let left = FUSE.get();
+    FUSE.set(left.saturating_sub(1));
+    left == 1
 }
 
 /// Adds one to a number while it lives. To clone it burns the fuse.

@@ -663,3 +663,16 @@ fn what_has_changed_is_not_forgotten_by_a_run_that_was_none() {
         assert_eq!(run(&mut schedule, &mut other).ran, ran);
     }
 }
+
+#[test]
+fn kinds_of_changes_and_net_modes_can_be_added_to_others() {
+    let mut kinds = Observed::CREATE;
+    kinds |= Observed::ADD;
+    let mut net_modes = NetModes::CLIENT;
+    net_modes |= NetModes::SERVER;
+    assert_eq!(
+        (kinds, net_modes),
+        (Observed::COME, NetModes::CLIENT | NetModes::SERVER)
+    );
+    assert_eq!(format!("{net_modes:?}"), r#"{"client", "server"}"#);
+}

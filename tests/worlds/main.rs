@@ -27,7 +27,6 @@ mod converted_choice;
 mod determinism;
 mod differing;
 mod dynamic;
-mod dynamic_slices;
 mod ended;
 mod evolved;
 mod far_rows;

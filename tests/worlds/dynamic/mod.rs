@@ -1,42 +1,25 @@
-//! Entities whose fragments are known at run time only: created, changed, read, dropped.
+//! Entities whose fragments are known at run time only: created, changed, read.
+
+mod defined;
+mod dropped;
+mod slices;
 
 use core::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::fragment::{
     DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
 };
 use megachunk::prelude::*;
-use megachunk::processor::NetModes;
 
-fn plain(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
+pub(super) fn define(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
     registry.define_plain(name, layout).unwrap().id()
 }
 
 fn number(world: &World, id: FragmentId, value: u32) -> Value {
     Value::from_bytes(world.registry(), id, &value.to_ne_bytes()).unwrap()
-}
-
-struct Tag;
-
-/// Counts its drops; panics in the drop if it is told to.
-#[derive(Clone)]
-struct Counted(Arc<std::sync::atomic::AtomicUsize>, bool);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        assert!(!self.1, "told to panic");
-    }
-}
-
-fn counter() -> Arc<std::sync::atomic::AtomicUsize> {
-    Arc::default()
-}
-
-fn drops(counter: &Arc<std::sync::atomic::AtomicUsize>) -> usize {
-    counter.load(std::sync::atomic::Ordering::Relaxed)
 }
 
 #[test]
@@ -47,9 +30,9 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     let target = registry.define_plain_as::<Entity>("ai.target").unwrap();
     let owner = registry.define_plain_as::<Entity>("ai.owner").unwrap().id();
     let target = target.id();
-    let bytes = plain(registry, "bytes", Layout::new::<u64>());
+    let bytes = define(registry, "bytes", Layout::new::<u64>());
     let ant = world.create(()).unwrap();
-    let value = |id, to: Entity| Value::from_plain(registry, id, to).unwrap();
+    let value = |id, to: Entity| Value::from_define(registry, id, to).unwrap();
     let bundle = DynamicBundle::new().with(value(target, ant));
     let bee = world
         .create_dynamic(bundle.with(value(owner, ant)))
@@ -66,7 +49,7 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     // No bytes become a handle that are none, and none is lent as bytes to write.
     let refused = Value::from_bytes(registry, target, &[0; 8]).map(drop);
     assert!(matches!(refused, Err(FragmentError::NotAValue { .. })));
-    let refused = Value::from_plain(registry, target, 0_u64).map(drop);
+    let refused = Value::from_define(registry, target, 0_u64).map(drop);
     assert!(matches!(refused, Err(FragmentError::NotAValue { .. })));
     let values = world.get_dynamic_mut(bee, owner).unwrap();
     let refused = values.bytes().map(drop);
@@ -75,7 +58,7 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     let refused = values.plain::<u64>().map(drop);
     assert!(matches!(refused, Err(FragmentError::NotAnyBytes { .. })));
     // Fragments of bytes are no handles.
-    let number = Value::from_plain(registry, bytes, 1_u64).unwrap();
+    let number = Value::from_define(registry, bytes, 1_u64).unwrap();
     world
         .add_dynamic(bee, DynamicBundle::new().with(number))
         .unwrap();
@@ -86,13 +69,13 @@ fn several_fragments_defined_at_run_time_hold_handles() {
             .plain::<Entity>()
             .is_err()
     );
-    let error = Value::from_plain(registry, target, 1_u32).unwrap_err();
+    let error = Value::from_define(registry, target, 1_u32).unwrap_err();
     assert!(matches!(error, FragmentError::WrongSize { .. }));
     // As many bytes, of another type: they can be given as bytes only.
     let points = registry.define_plain_as::<i32>("points").unwrap().id();
-    let error = Value::from_plain(registry, points, 1.5_f32).unwrap_err();
+    let error = Value::from_define(registry, points, 1.5_f32).unwrap_err();
     assert!(matches!(error, FragmentError::WrongType { .. }), "{error}");
-    assert!(Value::from_plain(registry, points, 1_i32).is_ok());
+    assert!(Value::from_define(registry, points, 1_i32).is_ok());
     assert!(Value::from_bytes(registry, points, &1.5_f32.to_ne_bytes()).is_ok());
     let taken = registry.define_plain_as::<u8>("ai.owner").unwrap_err();
     assert!(matches!(taken, FragmentError::NameTaken { .. }));
@@ -107,11 +90,11 @@ fn handles_in_values_of_a_defined_fragment_are_led_to_others() {
         .define_plain_as::<[Entity; 2]>("pair")
         .unwrap()
         .id();
-    let bytes = plain(registry, "bytes", Layout::new::<u64>());
+    let bytes = define(registry, "bytes", Layout::new::<u64>());
     let name = registry.register::<&str>().unwrap().id();
     let all: Vec<Entity> = (0..3).map(|_| world.create(("ant",)).unwrap()).collect();
-    let value = Value::from_plain(registry, pair, [all[0], all[1]]).unwrap();
-    let number = Value::from_plain(registry, bytes, all[0].to_bits()).unwrap();
+    let value = Value::from_define(registry, pair, [all[0], all[1]]).unwrap();
+    let number = Value::from_define(registry, bytes, all[0].to_bits()).unwrap();
     let bundle = DynamicBundle::new().with(value).with(number);
     world.add_dynamic(all[0], bundle).unwrap();
     let known: EntityMap = [(all[0], all[2])].into_iter().collect();
@@ -133,56 +116,10 @@ fn handles_in_values_of_a_defined_fragment_are_led_to_others() {
 }
 
 #[test]
-fn a_fragment_of_a_type_takes_plain_values_of_that_type_alone_in_each_role() {
-    let registry = FragmentRegistry::new();
-    let roles = [
-        registry.register_plain_as::<i32>("fragment").unwrap().id(),
-        registry
-            .register_plain_chunk_as::<i32>("chunk")
-            .unwrap()
-            .id(),
-        registry
-            .register_plain_shared_as::<i32>("shared")
-            .unwrap()
-            .id(),
-        registry
-            .register_plain_const_shared_as::<i32>("const")
-            .unwrap()
-            .id(),
-        registry.define_plain_as::<i32>("defined").unwrap().id(),
-    ];
-    for id in roles {
-        let name = registry.get(id).unwrap().name();
-        let value = Value::from_plain(&registry, id, 55_i32).unwrap();
-        assert_eq!(value.lend(&registry).unwrap().value::<i32>().unwrap(), &55);
-        for refused in [
-            Value::from_plain(&registry, id, 55.0_f32),
-            Value::from_plain(&registry, id, 55_u32),
-            Value::from_plain(&registry, id, [55_u16, 0]),
-        ] {
-            let error = refused.unwrap_err();
-            assert!(
-                matches!(error, FragmentError::WrongType { .. }),
-                "{name}: {error}"
-            );
-        }
-        assert!(Value::from_bytes(&registry, id, &55.0_f32.to_ne_bytes()).is_ok());
-    }
-    // Of no type: whatever has as many bytes.
-    let bytes = plain(&registry, "bytes", Layout::new::<i32>());
-    assert!(Value::from_plain(&registry, bytes, 55.0_f32).is_ok());
-    // A tag of a type is that type's.
-    let tag = registry.register_plain_as::<()>("tag").unwrap().id();
-    assert!(Value::from_plain(&registry, tag, ()).is_ok());
-    let refused = Value::from_plain(&registry, tag, [0_u8; 0]).map(drop);
-    assert!(matches!(refused, Err(FragmentError::WrongType { .. })));
-}
-
-#[test]
 fn fragments_defined_at_run_time_live_beside_typed_ones() {
     let mut world = World::new();
-    let health = plain(world.registry(), "health", Layout::new::<u32>());
-    let armed = plain(world.registry(), "armed", Layout::new::<()>());
+    let health = define(world.registry(), "health", Layout::new::<u32>());
+    let armed = define(world.registry(), "armed", Layout::new::<()>());
     let speed = world.registry().register::<f32>().unwrap().id();
 
     let bundle = DynamicBundle::new()
@@ -247,7 +184,7 @@ fn typed_and_dynamic_bundles_of_one_composition_share_an_archetype() {
 #[test]
 fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
     let mut world = World::new();
-    let health = plain(world.registry(), "health", Layout::new::<u32>());
+    let health = define(world.registry(), "health", Layout::new::<u32>());
     let ant = world
         .create_dynamic([number(&world, health, 1)].into_iter().collect())
         .unwrap();
@@ -304,7 +241,7 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
     ));
     assert_eq!(values.plain::<u32>().unwrap(), [1]);
 
-    let small = plain(world.registry(), "pair", Layout::new::<[u8; 8]>());
+    let small = define(world.registry(), "pair", Layout::new::<[u8; 8]>());
     let pair = Value::from_bytes(world.registry(), small, &[0; 8]).unwrap();
     let bee = world
         .create_dynamic(DynamicBundle::new().with(pair))
@@ -331,7 +268,7 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
 #[test]
 fn a_reserved_entity_is_built_from_values_once() {
     let mut world = World::new();
-    let health = plain(world.registry(), "health", Layout::new::<u32>());
+    let health = define(world.registry(), "health", Layout::new::<u32>());
     let ant = world.reserve().unwrap();
     let bundle = [number(&world, health, 5)].into_iter().collect();
     world.build_dynamic(ant, bundle).unwrap();
@@ -407,225 +344,6 @@ fn shared_and_chunk_fragments_come_in_dynamic_bundles_too() {
     assert!(matches!(gone, Err(WorldError::Missing { .. })), "{gone:?}");
 }
 
-#[test]
-fn values_of_dynamic_bundles_are_dropped_exactly_once_on_every_path() {
-    let counter = counter();
-    let value =
-        |world: &World| Value::new(world.registry(), Counted(Arc::clone(&counter), false)).unwrap();
-    let mut world = World::new();
-    let id = world.registry().register::<Counted>().unwrap().id();
-    drop(value(&world));
-    assert_eq!(drops(&counter), 1, "nobody took it");
-    let bundle = DynamicBundle::new().with(value(&world));
-    let ant = world.create_dynamic(bundle).unwrap();
-    assert_eq!(drops(&counter), 1);
-    let bundle = DynamicBundle::new().with(value(&world));
-    world.add_dynamic(ant, bundle).unwrap();
-    assert_eq!(drops(&counter), 2, "the value that was replaced");
-    let bundle = DynamicBundle::new().with(value(&world)).with(value(&world));
-    let refused = world.add_dynamic(ant, bundle);
-    assert!(matches!(
-        refused,
-        Err(WorldError::Fragment(FragmentError::Twice { .. }))
-    ));
-    assert_eq!(drops(&counter), 4, "both that were refused");
-    world.add(ant, (1_u8,)).unwrap();
-    assert_eq!(drops(&counter), 4, "a move drops nothing");
-    assert!(world.remove_dynamic(ant, &[id]).unwrap());
-    assert_eq!(drops(&counter), 5);
-    let bundle = DynamicBundle::new().with(value(&world));
-    world.create_dynamic(bundle).unwrap();
-    drop(world);
-    assert_eq!(drops(&counter), 6);
-}
-
-#[test]
-fn a_drop_that_panics_leaves_the_new_value_in_place() {
-    let counter = counter();
-    let mut world = World::new();
-    let id = world.registry().register::<Counted>().unwrap().id();
-    let value = |world: &World, panics| {
-        let value = Counted(Arc::clone(&counter), panics);
-        DynamicBundle::new().with(Value::new(world.registry(), value).unwrap())
-    };
-    let (bad, good) = (value(&world, true), value(&world, false));
-    let ant = world.create_dynamic(bad).unwrap();
-    let panic = catch_unwind(AssertUnwindSafe(|| world.add_dynamic(ant, good)));
-    assert!(panic.is_err());
-    assert_eq!(drops(&counter), 1);
-    assert!(!world.get::<Counted>(ant).unwrap().1);
-    world.get_mut::<Counted>(ant).unwrap().1 = true;
-    let panic = catch_unwind(AssertUnwindSafe(|| world.remove_dynamic(ant, &[id])));
-    assert!(panic.is_err());
-    assert_eq!(drops(&counter), 2);
-    assert!(!world.has_dynamic(ant, id).unwrap());
-}
-
-/// A pointer to a box that nobody but the definition's functions knows the type of.
-unsafe fn drop_boxes(values: *mut u8, count: usize) {
-    for at in 0..count {
-        // SAFETY: values are pointers of `Box::into_raw`.
-        drop(unsafe { Box::from_raw(*values.cast::<*mut Counted>().add(at)) });
-    }
-}
-
-unsafe fn clone_box(from: *const u8, to: *mut u8, _: usize) {
-    // SAFETY: as above.
-    let cloned = unsafe { (**from.cast::<*mut Counted>()).clone() };
-    // SAFETY: room for a pointer.
-    unsafe {
-        to.cast::<*mut Counted>()
-            .write(Box::into_raw(Box::new(cloned)))
-    };
-}
-
-#[test]
-fn a_definition_with_functions_is_dropped_and_cloned_by_them() {
-    let counter = counter();
-    let mut world = World::new();
-    let definition = FragmentDefinition::new("script object", Layout::new::<*mut Counted>())
-        .drop_values(drop_boxes)
-        .clone_value(clone_box);
-    // SAFETY: the functions are those of a pointer to a box, whose content is `Send + Sync`.
-    let id = unsafe { world.registry().define(definition) }.unwrap().id();
-    let object = Box::into_raw(Box::new(Counted(Arc::clone(&counter), false)));
-    // SAFETY: a pointer of a box, which nobody else uses.
-    let value = unsafe { Value::from_raw(world.registry(), id, (&raw const object).cast()) };
-    let ant = world
-        .create_dynamic(DynamicBundle::new().with(value.unwrap()))
-        .unwrap();
-    let bee = world.clone_entity(ant).unwrap();
-    assert_eq!(drops(&counter), 0);
-    assert!(matches!(
-        world.get_dynamic(bee, id).unwrap().bytes(),
-        Err(FragmentError::NotPlain { .. })
-    ));
-    world.destroy(ant).unwrap();
-    assert_eq!(drops(&counter), 1);
-    assert!(world.remove_dynamic(bee, &[id]).unwrap());
-    assert_eq!(drops(&counter), 2);
-}
-
-#[test]
-fn a_plain_definition_is_cloned_and_switched_like_any_fragment() {
-    let mut world = World::new();
-    let health = plain(world.registry(), "health", Layout::new::<[u32; 3]>());
-    world.registry().make_enableable(health).unwrap();
-    let value = Value::from_bytes(world.registry(), health, &[7; 12]).unwrap();
-    let ant = world
-        .create_dynamic(DynamicBundle::new().with(value))
-        .unwrap();
-    world.set_enabled_dynamic(ant, health, false).unwrap();
-    let bee = world.clone_entity(ant).unwrap();
-    assert_eq!(
-        world.get_dynamic(bee, health).unwrap().bytes().unwrap(),
-        [7; 12]
-    );
-    assert!(!world.is_enabled_dynamic(bee, health).unwrap());
-    world.set_enabled_dynamic(bee, health, true).unwrap();
-    assert!(world.is_enabled_dynamic(bee, health).unwrap());
-}
-
-#[test]
-fn nobody_has_an_empty_name() {
-    let registry = FragmentRegistry::new();
-    let refused = [
-        registry.define_plain("", Layout::new::<u32>()).map(drop),
-        registry.define_plain_as::<u32>("").map(drop),
-        registry.register_plain_as::<u32>("").map(drop),
-        registry.register_plain_shared_as::<u32>("").map(drop),
-    ];
-    assert_eq!(refused, [(); 4].map(|()| Err(FragmentError::EmptyName)));
-    assert_eq!(registry.iter().count(), 0);
-    // What an entity is called is for its world's users to say.
-    let mut world = World::new();
-    let ant = world.create((1_u8,)).unwrap();
-    world.set_name(ant, "").unwrap();
-    assert_eq!(
-        (world.name(ant), world.find_by_name("")),
-        (Ok(Some("")), Some(ant))
-    );
-}
-
-#[test]
-fn a_size_is_rounded_up_to_the_alignment_and_an_error_says_so() {
-    let registry = FragmentRegistry::new();
-    let five = plain(&registry, "five", Layout::from_size_align(5, 4).unwrap());
-    assert_eq!(
-        registry.get(five).unwrap().layout(),
-        Layout::new::<[u32; 2]>()
-    );
-    assert!(Value::from_bytes(&registry, five, &[1; 8]).is_ok());
-    let refused = Value::from_bytes(&registry, five, &[1; 5]).unwrap_err();
-    let says = "a five has 8 bytes, not 5 (it is aligned to 4)";
-    assert_eq!(refused.to_string(), says);
-    // Where nothing was rounded up, the alignment explains nothing.
-    for (name, layout, says) in [
-        ("asleep", Layout::new::<()>(), "a asleep has 0 bytes, not 1"),
-        (
-            "three",
-            Layout::new::<[u8; 3]>(),
-            "a three has 3 bytes, not 1",
-        ),
-    ] {
-        let id = plain(&registry, name, layout);
-        let refused = Value::from_bytes(&registry, id, &[1]).unwrap_err();
-        assert_eq!(refused.to_string(), says);
-    }
-}
-
-#[test]
-fn bytes_that_are_no_value_are_told_with_the_type_that_they_are_not_of() {
-    let registry = FragmentRegistry::new();
-    let flag = registry.define_plain_as::<bool>("flag").unwrap().id();
-    let refused = Value::from_bytes(&registry, flag, &[2]).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "these bytes are no flag, which is a bool"
-    );
-    let own = registry.register_plain::<bool>().unwrap().id();
-    let refused = Value::from_bytes(&registry, own, &[2]).unwrap_err();
-    assert_eq!(refused.to_string(), "these bytes are no bool");
-}
-
-#[test]
-fn who_is_asked_for_bytes_in_vain_names_the_call_that_would_have_helped() {
-    let world = World::new();
-    let registry = world.registry();
-    let by_role = [
-        (registry.register::<i32>(), "register_plain"),
-        (registry.register::<Tag>(), "register_plain"),
-        (registry.register_chunk::<i32>(), "register_plain_chunk"),
-        (registry.register_shared::<i32>(), "register_plain_shared"),
-        (
-            registry.register_const_shared::<i32>(),
-            "register_plain_const_shared",
-        ),
-    ];
-    for (info, call) in by_role {
-        let error = Value::from_bytes(registry, info.unwrap().id(), &[0; 4]).unwrap_err();
-        let text = error.to_string();
-        assert!(text.ends_with(&format!("with `{call}`")), "{text}");
-    }
-}
-
-#[test]
-fn of_threads_that_define_one_name_exactly_one_wins() {
-    for _ in 0..50 {
-        let registry = FragmentRegistry::new();
-        let won: usize = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4)
-                .map(|_| scope.spawn(|| registry.define_plain("health", Layout::new::<u32>())))
-                .collect();
-            let won = threads
-                .into_iter()
-                .map(|t| usize::from(t.join().unwrap().is_ok()));
-            won.sum()
-        });
-        assert_eq!((won, registry.iter().count()), (1, 1));
-    }
-}
-
 /// Many more columns than typed bundles have, of several sizes, and tags.
 #[test]
 fn many_fragments_come_and_go_together_and_those_that_stay_keep_their_values() {
@@ -638,7 +356,7 @@ fn many_fragments_come_and_go_together_and_those_that_stay_keep_their_values() {
                 n if n % 2 == 0 => Layout::new::<u32>(),
                 _ => Layout::new::<[u32; 3]>(),
             };
-            let id = plain(world.registry(), &format!("fragment {n}"), layout);
+            let id = define(world.registry(), &format!("fragment {n}"), layout);
             if n % 5 == 0 {
                 world.registry().make_enableable(id).unwrap();
             }
@@ -697,29 +415,4 @@ fn many_fragments_come_and_go_together_and_those_that_stay_keep_their_values() {
             world.check().unwrap();
         }
     }
-}
-
-#[test]
-fn a_run_by_numbers_is_empty_as_long_as_nothing_matches() {
-    let mut world = World::new();
-    let id = world.registry().register::<u8>().unwrap().id();
-    let mut numbers = DynamicQuery::builder(&world).read(id).build().unwrap();
-    assert!(numbers.on(&mut world).unwrap().is_empty());
-    let mut bundle = DynamicBundle::new();
-    bundle.extend([Value::new(world.registry(), 1_u8).unwrap()]);
-    world.create_dynamic(bundle).unwrap();
-    assert!(!numbers.on(&mut world).unwrap().is_empty());
-}
-
-#[test]
-fn kinds_of_changes_and_net_modes_can_be_added_to_others() {
-    let mut kinds = Observed::CREATE;
-    kinds |= Observed::ADD;
-    let mut net_modes = NetModes::CLIENT;
-    net_modes |= NetModes::SERVER;
-    assert_eq!(
-        (kinds, net_modes),
-        (Observed::COME, NetModes::CLIENT | NetModes::SERVER)
-    );
-    assert_eq!(format!("{net_modes:?}"), r#"{"client", "server"}"#);
 }

@@ -10,6 +10,7 @@ use megachunk::prelude::*;
 use megachunk::world::{Prototype, SliceReport};
 
 use crate::counted::{Counted, FUSE};
+use crate::dynamic::define;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Team(u8);
@@ -20,10 +21,6 @@ struct Asleep;
 
 fn prototype(registry: &FragmentRegistry, values: impl IntoIterator<Item = Value>) -> Prototype {
     Prototype::new(registry, values.into_iter().collect()).unwrap()
-}
-
-fn define(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
-    registry.define_plain(name, layout).unwrap().id()
 }
 
 /// Ants of several compositions, side by side and not, and two handles that are refused.

@@ -27,11 +27,6 @@ impl Random {
     }
 }
 
-fn pool(threads: usize) -> ThreadPool {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.expect("threads can be had")
-}
-
 fn seeds(default: u64) -> u64 {
     std::env::var("MEGACHUNK_SCHEDULE_SEEDS")
         .ok()

@@ -7,6 +7,7 @@ mod said;
 
 mod beside;
 mod blamed;
+mod changes;
 mod conditions;
 mod dynamic;
 mod exchanged;
@@ -17,16 +18,25 @@ mod heard;
 mod hosts;
 mod lent;
 mod made_anew;
+mod measured;
 mod misused;
 mod nested;
 mod order;
+mod panicked;
 mod params;
 mod paused;
 mod precedence;
 mod replaced;
 mod runs;
 mod sequence;
+mod simulations;
 mod ticks;
 mod tied;
 mod timed;
 mod watched;
+
+/// Threads of their own.
+fn pool(threads: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads can be had")
+}

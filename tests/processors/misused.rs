@@ -31,11 +31,6 @@ pub(crate) fn said(world: &mut World) -> Vec<String> {
     core::mem::take(&mut said.expect("it is there").0)
 }
 
-fn pool(threads: usize) -> rayon::ThreadPool {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.expect("threads can be had")
-}
-
 /// A world of another universe, where fragments have other numbers, and a tag can be switched off.
 fn stranger() -> World {
     struct Other;

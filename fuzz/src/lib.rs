@@ -17,6 +17,8 @@ mod world_compare;
 mod world_fragments;
 #[path = "../../tests/support/world_heard.rs"]
 mod world_heard;
+#[path = "../../tests/support/world_machine.rs"]
+mod world_machine;
 #[path = "../../tests/support/world_more.rs"]
 mod world_more;
 #[path = "../../tests/support/world_more_bytes.rs"]
@@ -35,6 +37,8 @@ mod world_recorded;
 mod world_recorder;
 #[path = "../../tests/support/world_row.rs"]
 mod world_row;
+#[path = "../../tests/support/world_same.rs"]
+mod world_same;
 #[path = "../../tests/support/world_weathers.rs"]
 mod world_weathers;
 

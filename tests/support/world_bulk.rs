@@ -20,10 +20,11 @@ use crate::world_fragments::{
     Team, Text, Weather, WithShape, core_kinds_of, core_shape_of, gone_kinds_of, gone_shape_of,
     kinds_of, register, shape_of, with_core, with_gone, with_shape,
 };
+use crate::world_machine::{Machine, WORLDS, begin, universe, universe_for};
 use crate::world_naive::{NAMES, Refusal};
-use crate::world_ops::{Machine, WORLDS, begin, fused, same_report, universe, universe_for};
 use crate::world_probes::{self, Watch};
 use crate::world_row::Row;
+use crate::world_same::{fused, same_report};
 
 /// What is done with a filter that a number stands for.
 pub(crate) trait WithFilter {

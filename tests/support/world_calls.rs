@@ -13,9 +13,10 @@ use crate::world_fragments::{
     WithShape, get_mut_kind, gone_kinds_of, gone_shape_of, kinds_of, shape_of, switch_kind,
     with_gone, with_shape,
 };
+use crate::world_machine::{Machine, new_world};
 use crate::world_naive::{Naive, Refusal};
-use crate::world_ops::{Machine, fused, new_world, same, same_report};
 use crate::world_probes::Watch;
+use crate::world_same::{fused, same, same_report};
 
 impl Machine {
     // --- Coming and going ------------------------------------------------------------------------

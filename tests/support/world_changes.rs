@@ -14,9 +14,10 @@ use crate::world_bulk::{few, lets_through};
 use crate::world_fragments::{
     Awake, Kind, Matrix, Small, Switch, Text, core_kinds_of, get_mut_kind, kinds_of, switch_kind,
 };
+use crate::world_machine::{Machine, WORLDS};
 use crate::world_more::MoreOp;
 use crate::world_naive::{Naive, Refusal};
-use crate::world_ops::{Machine, WORLDS, WorldOp};
+use crate::world_ops::WorldOp;
 use crate::world_row::Row;
 
 /// What is looked for: changes of four fragments and of a tag that can be switched off, and moves.

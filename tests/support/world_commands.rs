@@ -12,11 +12,12 @@ use megachunk::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::world_fragments::{Fused, Guard, Kind};
+use crate::world_machine::{Hands, Machine};
 use crate::world_more_commands::MoreCommand;
 use crate::world_naive::{Naive, Refusal};
-use crate::world_ops::{Hands, Machine, fused};
 use crate::world_recorded::{Act, MIDDLE, Replay, Segment, Tally};
 use crate::world_recorder::{Desk, Done, Prototypes, Recorder};
+use crate::world_same::fused;
 
 /// A call of a recorder. A `pick` names one of the entities that it has created if its highest bit is set,
 /// else one of all.

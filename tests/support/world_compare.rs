@@ -9,8 +9,8 @@ use crate::world_changes::{Known, add_plain};
 use crate::world_fragments::{
     Awake, Counted, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text, Weather,
 };
+use crate::world_machine::{ChunkStand, Machine, Stand, WORLDS};
 use crate::world_naive::{Naive, Refusal};
-use crate::world_ops::{ChunkStand, Machine, Stand, WORLDS};
 use crate::world_probes;
 use crate::world_recorded::{Act, Event, Replay, Segment};
 use crate::world_row::Row;

@@ -16,9 +16,10 @@ use megachunk::prelude::*;
 use megachunk::query::QueryData;
 
 use crate::world_fragments::{Counted, Guard, Kind, Page, Small, Switch, Tag, Team, Text, Weather};
+use crate::world_machine::{Machine, WORLDS};
 use crate::world_more::MoreOp;
 use crate::world_naive::Naive;
-use crate::world_ops::{Machine, WORLDS, WorldOp};
+use crate::world_ops::WorldOp;
 use crate::world_row::Row;
 
 /// What an observer observes, and what entities must have beside it.

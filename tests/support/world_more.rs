@@ -14,8 +14,9 @@ use crate::world_fragments::{
     Fused, Kind, Ledger, Small, Species, Team, Weather, WithShape, core_kinds_of, core_shape_of,
     gone_kinds_of, gone_shape_of, with_core, with_gone,
 };
+use crate::world_machine::Machine;
 use crate::world_naive::{NAMES, Naive, Refusal};
-use crate::world_ops::{Machine, fused, same, same_report};
+use crate::world_same::{fused, same, same_report};
 
 /// As [`WorldOp`](crate::world_ops::WorldOp), for its arguments too.
 #[derive(Clone, Copy, Debug)]
@@ -289,7 +290,7 @@ impl Machine {
 
     /// Compares who has which name.
     pub(crate) fn compare_names(&self) {
-        for at in 0..crate::world_ops::WORLDS {
+        for at in 0..crate::world_machine::WORLDS {
             for (which, name) in NAMES.into_iter().enumerate() {
                 let expected = self.model.named(at, which);
                 let world = &self.worlds[at];

@@ -7,7 +7,7 @@ use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
 
 use crate::world_fragments::Kind;
-use crate::world_ops::WORLDS;
+use crate::world_machine::WORLDS;
 use crate::world_row::Row;
 
 /// Why a call is refused.

@@ -12,8 +12,9 @@ use megachunk::query::QueryFilter;
 
 use crate::world_bulk::{WithFilter, kinds_in, with_filter};
 use crate::world_fragments::{Kind, Species, Team, Weather, kinds_of};
+use crate::world_machine::{Machine, WORLDS};
 use crate::world_more::MoreOp;
-use crate::world_ops::{Machine, WORLDS, WorldOp};
+use crate::world_ops::WorldOp;
 
 type Composition = Vec<Kind>;
 

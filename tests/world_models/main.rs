@@ -18,6 +18,8 @@ mod world_compare;
 mod world_fragments;
 #[path = "../support/world_heard.rs"]
 mod world_heard;
+#[path = "../support/world_machine.rs"]
+mod world_machine;
 #[path = "../support/world_more.rs"]
 mod world_more;
 #[path = "../support/world_more_bytes.rs"]
@@ -36,6 +38,8 @@ mod world_recorded;
 mod world_recorder;
 #[path = "../support/world_row.rs"]
 mod world_row;
+#[path = "../support/world_same.rs"]
+mod world_same;
 #[path = "../support/world_weathers.rs"]
 mod world_weathers;
 

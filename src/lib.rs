@@ -258,10 +258,11 @@ pub mod prelude {
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::processor::{
-        App, AppError, Composite, DynamicParams, Execution, Local, Param, Phase, Processor,
-        ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
-        dynamic_processor, dynamic_processor_with, exclusive_processor, observing_processor,
-        observing_processor_role, processor,
+        App, AppError, Composite, DynamicParams, Execution, Local, NextState, Param, Phase,
+        Processor, ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation,
+        State, Target, Time, WithinState, dynamic_processor, dynamic_processor_with,
+        exclusive_processor, observing_processor, observing_processor_role, processor,
+        state_transition,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{

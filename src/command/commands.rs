@@ -669,6 +669,17 @@ impl<'q> Commands<'q> {
         });
     }
 
+    /// The same of a closure that can be refused, which the flush reports then.
+    pub(crate) fn defer_checked(
+        &mut self,
+        run: impl FnOnce(&mut World) -> Result<(), WorldError> + Send + 'static,
+    ) {
+        self.lane.call(|world: &mut World| match run(world) {
+            Ok(()) => Called::Closure,
+            Err(error) => Called::Refused(Entity::PLACEHOLDER, error),
+        });
+    }
+
     /// Records that all entities are destroyed which a filter matches when its turn comes: after all commands before, so
     /// that what these change counts, and before all after. It is what
     /// [`World::matching`]`::<Filter>()?.`[`destroy`](crate::query::QueryChange::destroy)`()` is then, as a

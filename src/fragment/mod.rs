@@ -99,7 +99,7 @@ pub(crate) use plain::are_others;
 #[cfg(not(loom))]
 pub(crate) use printed::{OneLine, Printed, named_in_role};
 #[cfg(not(loom))]
-pub(crate) use state::{StateForm, StateValue};
+pub(crate) use state::{Reason, StateForm, StateValue, read_plain, write_plain};
 #[cfg(not(loom))]
 pub(crate) use values::{is_type, takes};
 #[cfg(not(loom))]

@@ -16,7 +16,7 @@ use sealed::Sealed;
 pub(crate) type StateValue = Box<dyn Any + Send + Sync>;
 
 /// Why a value was not written, or not read.
-pub(super) type Reason = Box<dyn Error + Send + Sync>;
+pub(crate) type Reason = Box<dyn Error + Send + Sync>;
 
 mod sealed {
     pub trait Sealed {}
@@ -343,7 +343,8 @@ impl FragmentRegistry {
     }
 }
 
-fn write_plain<T: Plain>(value: &T, bytes: &mut Vec<u8>) -> Result<(), Reason> {
+/// Appends the bytes of a plain value, if they are one.
+pub(crate) fn write_plain<T: Plain>(value: &T, bytes: &mut Vec<u8>) -> Result<(), Reason> {
     // SAFETY: a plain value is nothing but its bytes, all of them written.
     let value =
         unsafe { core::slice::from_raw_parts(core::ptr::from_ref(value).cast(), size_of::<T>()) };
@@ -352,7 +353,8 @@ fn write_plain<T: Plain>(value: &T, bytes: &mut Vec<u8>) -> Result<(), Reason> {
     Ok(())
 }
 
-fn read_plain<T: Plain>(bytes: &[u8], entities: &EntityMap) -> Result<T, Reason> {
+/// Makes a plain value of its bytes, if they are one.
+pub(crate) fn read_plain<T: Plain>(bytes: &[u8], entities: &EntityMap) -> Result<T, Reason> {
     if bytes.len() != size_of::<T>() {
         let (then, now) = (bytes.len(), size_of::<T>());
         return Err(format!("it had {then} bytes when it was saved, and has {now} now").into());

@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::command::ParallelCommands;
 use crate::entity::Entity;
-use crate::processor::{Local, ProcessorError, SolveError, Time};
+use crate::processor::{Local, NextState, ProcessorError, SolveError, State, Time};
 use crate::query::{Query, QueryError, QueryLookup, QueryRun};
 use crate::signal::{ParallelSignals, SignalError, Signalled};
 use crate::world::{World, WorldError};
@@ -218,6 +218,7 @@ fn apart(resource: bool, apart_by: Option<&str>) -> String {
 fn advice(resource: &str, is_fragment: bool) -> &'static str {
     let name = |full: &str| full.split('<').next().map(ToOwned::to_owned);
     let is = |full: &str| name(full) == name(resource);
+    let of_states = [type_name::<State<()>>(), type_name::<NextState<()>>()];
     let by_value = [
         type_name::<ParallelCommands>(),
         type_name::<ParallelSignals>(),
@@ -234,6 +235,7 @@ fn advice(resource: &str, is_fragment: bool) -> &'static str {
             "; who takes the world itself is made by `exclusive_processor`, and takes `&mut World`"
         }
         () if is(type_name::<Time>()) => "; a `Simulation` puts it there before each tick",
+        () if of_states.into_iter().any(is) => "; `World::init_state` puts it there",
         () if by_value.into_iter().any(is) => {
             "; it is no resource, but a parameter by itself: take it by value, not by reference"
         }

@@ -46,6 +46,7 @@ mod schedule;
 mod segment;
 mod solver;
 mod standing;
+mod state;
 mod stopwatch;
 mod subscriptions;
 mod tied;
@@ -80,6 +81,7 @@ pub use schedule::{ProcessorInfo, Schedule};
 pub(crate) use solver::nearest;
 pub use solver::{Relation, SolveError, Target};
 pub use standing::Standing;
+pub use state::{NextState, State, States, Transition, WithinState, state_transition};
 #[doc(hidden)]
 pub use subscriptions::Subscriptions;
 pub use tied::Tied;

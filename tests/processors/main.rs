@@ -30,6 +30,7 @@ mod replaced;
 mod runs;
 mod sequence;
 mod simulations;
+mod states;
 mod ticks;
 mod tied;
 mod timed;

@@ -1,0 +1,122 @@
+//! `NextState`: which state is asked for.
+
+use core::any::type_name;
+
+use crate::command::Commands;
+use crate::processor::States;
+use crate::query::QueryError;
+use crate::world::World;
+
+/// Which state an application is to go to: a resource. Who decides takes `&mut NextState<S>`, and what is asked for comes
+/// about where [`state_transition`](crate::processor::state_transition) stands in the schedule: in this run, if that comes
+/// behind, else in the next.
+///
+/// The last who asks has it. Processors that take it to write run one after the other, in the schedule's order, and so the
+/// last is the same for any number of threads. Who asks seldom, or from within a parallel loop, does it by
+/// [`Commands::set_state`], for which he takes nothing: such wishes come when commands are flushed, in the order of
+/// these.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut next = NextState::default();
+/// next.set("menu");
+/// next.set("playing");
+/// assert_eq!(next.asked(), Some("playing"));
+/// next.cancel();
+/// assert_eq!(next.asked(), None);
+/// ```
+///
+/// Source: Bevy's `NextState`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextState<S> {
+    pub(super) asked: Option<Asked<S>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asked<S> {
+    pub(super) state: S,
+    /// Also if it is the one that is there.
+    pub(super) anew: bool,
+}
+
+impl<S> Default for NextState<S> {
+    fn default() -> Self {
+        Self { asked: None }
+    }
+}
+
+impl<S: States> NextState<S> {
+    /// Asks for this state, instead of what was asked for before. Where it is the one that is there, nothing is left or
+    /// entered. O(1).
+    pub fn set(&mut self, state: S) {
+        self.asked = Some(Asked { state, anew: false });
+    }
+
+    /// Asks for this state, instead of what was asked for before. Where it is the one that is there, it is left and entered
+    /// again: a level that begins anew. O(1).
+    #[doc(alias = "restart")]
+    pub fn reenter(&mut self, state: S) {
+        self.asked = Some(Asked { state, anew: true });
+    }
+
+    /// Asks for nothing any more. O(1).
+    #[doc(alias = "reset")]
+    pub fn cancel(&mut self) {
+        self.asked = None;
+    }
+
+    /// What is asked for. O(1).
+    #[must_use]
+    pub fn asked(&self) -> Option<S> {
+        self.asked.map(|asked| asked.state)
+    }
+}
+
+impl Commands<'_> {
+    /// Records that this state is [asked for](NextState::set), after all commands before and before all after: of several,
+    /// the last in this order has it, for any number of threads. It is a [closure](Self::defer), and costs what one costs.
+    ///
+    /// In a world without [`NextState<S>`](NextState) the flush refuses it, and [tells](crate::command::FlushReport::refused).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.init_state("playing");
+    /// let mut commands = world.commands();
+    /// commands.set_state("paused");
+    /// commands.set_state("menu");
+    /// drop(commands);
+    /// assert!(world.flush().is_clean());
+    /// assert_eq!(world.resources().get::<NextState<&str>>().unwrap().asked(), Some("menu"));
+    ///
+    /// let mut commands = world.commands();
+    /// commands.set_state(7_u8);
+    /// drop(commands);
+    /// assert_eq!(world.flush().refused.len(), 1);
+    /// ```
+    pub fn set_state<S: States>(&mut self, state: S) {
+        self.defer_checked(move |world| {
+            let next = world.resources_mut().get_mut::<NextState<S>>();
+            next.ok_or_else(no_resource::<NextState<S>>)?.set(state);
+            Ok(())
+        });
+    }
+}
+
+/// A resource of states is not there.
+#[cold]
+pub(super) fn no_resource<T>() -> QueryError {
+    QueryError::NoResource {
+        name: type_name::<T>().into(),
+    }
+}
+
+/// Which state is asked for, if it is known at all.
+pub(super) fn asked<S: States>(world: &World) -> Result<Option<Asked<S>>, QueryError> {
+    match world.resources().get::<NextState<S>>() {
+        Some(next) => Ok(next.asked),
+        None => Err(no_resource::<NextState<S>>()),
+    }
+}

@@ -1,0 +1,292 @@
+//! How states are saved: `State::register`, `State::register_with`.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use crate::entity::EntityMap;
+use crate::fragment::{
+    FragmentError, FragmentRegistry, Plain, Reason, StateWritten, read_plain, write_plain,
+};
+use crate::processor::state::next::Asked;
+use crate::processor::{NextState, State, States, Transition, WithinState};
+
+/// How a state becomes bytes, and what was written one.
+struct Form<S> {
+    write: Box<Write<S>>,
+    read: Box<Read<S>>,
+}
+
+type Write<S> = dyn Fn(&S, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
+type Read<S> = dyn Fn(&[u8], &EntityMap) -> Result<S, Reason> + Send + Sync;
+
+impl<S: States + Plain> State<S> {
+    /// Says that it is part of a world's [state](FragmentRegistry::register_state), by this name: it is saved and loaded, goes
+    /// back with [`Simulation::roll_back`](crate::processor::Simulation::roll_back), and counts in hashes. So is what is asked
+    /// for, [`NextState`], as `NAME.next`, and the last [transition](Self::transition), of which who comes before the
+    /// transition hears in the next run. Who lives [within](WithinState) a state lives within it afterwards: the fragment is
+    /// registered as plain, `NAME.within`, and the shared one as `NAME.within.shared`; other roles you register yourself.
+    ///
+    /// A world that was loaded is in its state already, which is not entered again;
+    /// [`World::init_state`](crate::world::World::init_state) leaves it as it is.
+    ///
+    /// If nothing is said, all that stays with the world, or ends with it: one that goes back in place is in the state that it
+    /// was in, and one out of a file in none.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    /// #[repr(u8)]
+    /// enum Screen { Menu, Playing }
+    /// megachunk::plain!(enum Screen { Menu, Playing });
+    ///
+    /// let mut world = World::new();
+    /// State::<Screen>::register(world.registry(), "screen")?;
+    /// world.init_state(Screen::Playing);
+    /// let saved = world.to_snapshot(&Default::default())?;
+    ///
+    /// let universe = Universe::new();
+    /// State::<Screen>::register(universe.registry(), "screen")?;
+    /// let mut loaded = World::from_snapshot(&saved, universe)?;
+    /// loaded.init_state(Screen::Menu);
+    /// assert!(loaded.resources().get::<State<Screen>>().unwrap().is(Screen::Playing));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::StateNameTaken`] or [`FragmentError::NameTaken`] if another type has one of these names;
+    /// [`FragmentError::NamedOtherwise`] if one of these types was given another before, and
+    /// [`FragmentError::SavedOtherwise`] if it was said before how else it is saved; [`FragmentError::TooMany`]. What comes
+    /// before the one that is refused is registered.
+    pub fn register(registry: &FragmentRegistry, name: &str) -> Result<(), FragmentError> {
+        register_resources(registry, name, Form::<S>::plain())?;
+        let within = format!("{name}.within");
+        registry.register_plain_as::<WithinState<S>>(&within)?;
+        registry.register_plain_shared_as::<WithinState<S>>(&format!("{within}.shared"))?;
+        Ok(())
+    }
+}
+
+impl<S: States> State<S> {
+    /// The same of states that are more than their bytes, an enum whose variants have fields, say: `write` and `read` are as
+    /// for [`register_state_with`](FragmentRegistry::register_state_with), of the state alone.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    /// enum Screen { Menu, Level(u8) }
+    ///
+    /// fn register(universe: &Universe) -> Result<(), FragmentError> {
+    ///     State::register_with(
+    ///         universe.registry(),
+    ///         "screen",
+    ///         |screen: &Screen, bytes| match screen {
+    ///             Screen::Menu => {}
+    ///             Screen::Level(level) => bytes.push(*level),
+    ///         },
+    ///         |bytes, _| match bytes {
+    ///             [] => Ok(Screen::Menu),
+    ///             [level] => Ok(Screen::Level(*level)),
+    ///             _ => Err("no such screen"),
+    ///         },
+    ///     )
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// register(world.universe())?;
+    /// world.init_state(Screen::Level(3));
+    /// let saved = world.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// register(&universe)?;
+    /// let loaded = World::from_snapshot(&saved, universe)?;
+    /// assert!(loaded.resources().get::<State<Screen>>().unwrap().is(Screen::Level(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// (The only state of a type without a size is saved as a shared value, and as a fragment, which is a tag, not.)
+    ///
+    /// # Errors
+    /// As for [`register`](Self::register).
+    pub fn register_with<W, E>(
+        registry: &FragmentRegistry,
+        name: &str,
+        write: impl Fn(&S, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<S, E> + Send + Sync + 'static,
+    ) -> Result<(), FragmentError>
+    where
+        W: StateWritten,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let form = Form {
+            write: Box::new(move |state, bytes| write(state, bytes).into_result()),
+            read: Box::new(move |bytes, entities| read(bytes, entities).map_err(Into::into)),
+        };
+        let form = register_resources(registry, name, form)?;
+        let within = format!("{name}.within");
+        // A tag has no values to be written.
+        if size_of::<S>() != 0 {
+            let (write, read) = (Arc::clone(&form), Arc::clone(&form));
+            registry.register_written_as(
+                &within,
+                move |within: &WithinState<S>, bytes| (write.write)(&within.0, bytes),
+                move |bytes, entities| (read.read)(bytes, entities).map(WithinState),
+            )?;
+            // For checkpoints, which clone.
+            registry.register_clone::<WithinState<S>>()?;
+        }
+        let write = Arc::clone(&form);
+        registry.register_written_shared_as(
+            &format!("{within}.shared"),
+            move |within: &WithinState<S>, bytes| (write.write)(&within.0, bytes),
+            move |bytes, entities| (form.read)(bytes, entities).map(WithinState),
+        )?;
+        Ok(())
+    }
+}
+
+/// Says how the two resources are saved.
+fn register_resources<S: States>(
+    registry: &FragmentRegistry,
+    name: &str,
+    form: Form<S>,
+) -> Result<Arc<Form<S>>, FragmentError> {
+    let form = Arc::new(form);
+    let (write, read) = (Arc::clone(&form), Arc::clone(&form));
+    registry.register_state_with(
+        name,
+        move |state, bytes| write.write_state(state, bytes),
+        move |bytes, entities| read.read_state(bytes, entities),
+    )?;
+    let (write, read) = (Arc::clone(&form), Arc::clone(&form));
+    registry.register_state_with(
+        &format!("{name}.next"),
+        move |next, bytes| write.write_next(next, bytes),
+        move |bytes, entities| read.read_next(bytes, entities),
+    )?;
+    Ok(form)
+}
+
+impl<S: Plain> Form<S> {
+    /// The bytes of a plain state, behind the number that tells its shape.
+    fn plain() -> Self {
+        Self {
+            write: Box::new(|state, bytes| {
+                bytes.extend(S::SHAPE.to_le_bytes());
+                write_plain(state, bytes)
+            }),
+            read: Box::new(|bytes, entities| {
+                let (shape, state) = bytes.split_first_chunk().ok_or(EARLY)?;
+                match u64::from_le_bytes(*shape) {
+                    shape if shape == S::SHAPE || shape == 0 || S::SHAPE == 0 => {
+                        read_plain(state, entities)
+                    }
+                    _ => Err(
+                        "its type had other variants, or other fields, when it was saved".into(),
+                    ),
+                }
+            }),
+        }
+    }
+}
+
+/// Bytes that end before what stands in them does.
+const EARLY: &str = "it ends too early";
+
+/// Which parts of a state are there.
+const IS_NEW: u8 = 1;
+const ENTERED: u8 = 2;
+const LEFT: u8 = 4;
+const ENDS: u8 = 8;
+
+/// What there is of a next state.
+const SET: u8 = 1;
+const ANEW: u8 = 2;
+
+impl<S: States> Form<S> {
+    /// A byte that says what there is, and the states, each behind how many bytes it has.
+    fn write_state(&self, state: &State<S>, bytes: &mut Vec<u8>) -> Result<(), Reason> {
+        let entered = state.transition.map(|transition| transition.entered);
+        let left = state.transition.and_then(|transition| transition.left);
+        let flag = |is: bool, flag: u8| if is { flag } else { 0 };
+        bytes.push(
+            flag(state.is_new, IS_NEW)
+                | flag(entered.is_some(), ENTERED)
+                | flag(left.is_some(), LEFT)
+                | flag(state.ends.is_some(), ENDS),
+        );
+        self.write_one(&state.current, bytes)?;
+        [entered, left, state.ends]
+            .iter()
+            .flatten()
+            .try_for_each(|state| self.write_one(state, bytes))
+    }
+
+    fn read_state(&self, bytes: &[u8], entities: &EntityMap) -> Result<State<S>, Reason> {
+        let (&flags, mut bytes) = bytes.split_first().ok_or(EARLY)?;
+        if flags & !(IS_NEW | ENTERED | LEFT | ENDS) != 0 || flags & (ENTERED | LEFT) == LEFT {
+            return Err("no state is like this".into());
+        }
+        let current = self.read_one(&mut bytes, entities)?;
+        let mut part = |flag: u8| match flags & flag {
+            0 => Ok(None),
+            _ => self.read_one(&mut bytes, entities).map(Some),
+        };
+        let (entered, left, ends) = (part(ENTERED)?, part(LEFT)?, part(ENDS)?);
+        expect_end(bytes)?;
+        Ok(State {
+            current,
+            is_new: flags & IS_NEW != 0,
+            transition: entered.map(|entered| Transition { left, entered }),
+            ends,
+        })
+    }
+
+    fn write_next(&self, next: &NextState<S>, bytes: &mut Vec<u8>) -> Result<(), Reason> {
+        match &next.asked {
+            None => bytes.push(0),
+            Some(Asked { state, anew }) => {
+                bytes.push(if *anew { SET | ANEW } else { SET });
+                self.write_one(state, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_next(&self, bytes: &[u8], entities: &EntityMap) -> Result<NextState<S>, Reason> {
+        let (&flags, mut bytes) = bytes.split_first().ok_or(EARLY)?;
+        let asked = match flags {
+            0 => None,
+            _ if flags & !ANEW == SET => Some(Asked {
+                state: self.read_one(&mut bytes, entities)?,
+                anew: flags & ANEW != 0,
+            }),
+            _ => return Err("no wish is like this".into()),
+        };
+        expect_end(bytes)?;
+        Ok(NextState { asked })
+    }
+
+    fn write_one(&self, state: &S, bytes: &mut Vec<u8>) -> Result<(), Reason> {
+        let mut written = Vec::new();
+        (self.write)(state, &mut written)?;
+        bytes.extend((written.len() as u64).to_le_bytes());
+        bytes.extend(written);
+        Ok(())
+    }
+
+    fn read_one(&self, bytes: &mut &[u8], entities: &EntityMap) -> Result<S, Reason> {
+        let (length, rest) = bytes.split_first_chunk().ok_or(EARLY)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| EARLY)?;
+        let (state, rest) = rest.split_at_checked(length).ok_or(EARLY)?;
+        *bytes = rest;
+        (self.read)(state, entities)
+    }
+}
+
+fn expect_end(bytes: &[u8]) -> Result<(), Reason> {
+    match bytes.is_empty() {
+        true => Ok(()),
+        false => Err("something stands behind it".into()),
+    }
+}

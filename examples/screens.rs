@@ -92,7 +92,7 @@ fn fall(mut apples: QueryRun<&mut Height>, mut score: QueryRun<&mut Score>, log:
     log.say("apples fall");
 }
 
-fn keep_score(scores: QueryRun<&Score>, log: &mut Log) {
+fn keep_score(mut scores: QueryRun<&Score>, log: &mut Log) {
     if let Some(score) = scores.single() {
         log.say(format!("score: {}", score.0));
     }

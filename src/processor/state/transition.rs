@@ -47,7 +47,7 @@ use crate::world::World;
 /// let mut schedule = Schedule::new();
 /// schedule.add_composite(state_transition::<&str>("screen"));
 /// schedule.add(
-///     processor("keep score", |scores: QueryRun<&Score>, best: &mut Best| best.0 = scores.single().map_or(0, |score| score.0))
+///     processor("keep score", |mut scores: QueryRun<&Score>, best: &mut Best| best.0 = scores.single().map_or(0, |score| score.0))
 ///         .after("screen.change")
 ///         .before("screen.destroy")
 ///         .run_if_left("playing"),

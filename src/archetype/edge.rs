@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::archetype::Archetype;
-use crate::archetype::{Carrier, Column};
+use crate::archetype::{Carrier, Column, Fills};
 use crate::fragment::FragmentId;
 
 /// What a move is made for.
@@ -41,10 +41,12 @@ pub(crate) struct Edge {
     pub(crate) offsets: Box<[u32]>,
     /// Enabled bits that both have: from, to.
     pub(crate) bits: Box<[(u32, u32)]>,
+    /// Columns of the target that get values by default: of fragments that come with those that come.
+    pub(crate) fills: Fills,
     /// Some value that ends must be dropped.
     pub(crate) ends_drop: bool,
-    /// An entity goes along it by copies alone: to another archetype, nothing that ends is dropped, and nothing can be
-    /// switched off at either end.
+    /// An entity goes along it by copies alone: to another archetype, nothing that ends is dropped, nothing is filled by
+    /// default, and nothing can be switched off at either end.
     pub(crate) is_plain: bool,
 }
 
@@ -87,6 +89,16 @@ impl Edge {
             bits: bits.collect(),
             ended: ended.into(),
             offsets,
+            fills: Fills::default(),
+        }
+    }
+
+    /// The same, on which columns of the target are filled by default.
+    pub(crate) fn filling(self, fills: Fills) -> Self {
+        Self {
+            is_plain: self.is_plain && fills.is_empty(),
+            fills,
+            ..self
         }
     }
 }
@@ -213,6 +225,7 @@ mod tests {
             carriers: Box::default(),
             ended: Box::default(),
             offsets: Box::default(),
+            fills: Fills::default(),
             bits: Box::default(),
             ends_drop: false,
             is_plain: false,

@@ -208,6 +208,26 @@ pub enum FragmentError {
         /// The template's id.
         template: Box<str>,
     },
+    /// A fragment was said to [require](crate::fragment::FragmentRegistry::require_with) another when it was settled what it
+    /// requires: an entity, or a recorded command, had it already.
+    #[error(
+        "{owner} comes without {needed} already: that it requires it is said before any world or recorder has met {owner} in \
+         what comes"
+    )]
+    #[non_exhaustive]
+    RequiredLate {
+        /// The name of the one that was to require the other.
+        owner: Box<str>,
+        /// The name of the other.
+        needed: Box<str>,
+    },
+    /// A value was given to be cloned, of a fragment whose values cannot be.
+    #[error("a {name} cannot be cloned: register it with `register_clone`, or as plain data")]
+    #[non_exhaustive]
+    NotCloneable {
+        /// The fragment's name.
+        name: Box<str>,
+    },
     /// A fragment was used in a role that it does not have.
     #[error("{name} is a {is}, not a {wanted}")]
     #[non_exhaustive]

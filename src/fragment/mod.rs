@@ -29,6 +29,7 @@ mod plain;
 #[cfg(not(loom))]
 mod printed;
 mod registry;
+mod required;
 #[cfg(not(loom))]
 mod set;
 #[cfg(not(loom))]
@@ -98,6 +99,9 @@ pub(crate) use pile::Pile;
 pub(crate) use plain::are_others;
 #[cfg(not(loom))]
 pub(crate) use printed::{OneLine, Printed, named_in_role};
+pub(crate) use required::Required;
+#[cfg(not(loom))]
+pub(crate) use required::{Maker, Need, with_needs};
 #[cfg(not(loom))]
 pub(crate) use state::{Reason, StateForm, StateValue, read_plain, write_plain};
 #[cfg(not(loom))]

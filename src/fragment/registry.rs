@@ -28,6 +28,8 @@
 //! before the registry is dropped, so a reference to a fragment lives as long as that.
 
 mod definitions;
+#[cfg(not(loom))]
+mod requires;
 mod types;
 
 use core::any::TypeId;

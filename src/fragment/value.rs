@@ -251,6 +251,11 @@ impl Value {
         self.id == info.id() && self.registry == info.registry()
     }
 
+    /// Whether it can be cloned.
+    pub(crate) fn can_be_cloned(&self) -> bool {
+        self.clone.is_some()
+    }
+
     /// Moves the value to a place that holds none.
     ///
     /// # Safety

@@ -8,7 +8,7 @@ use core::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archetype::Change;
+use crate::archetype::{Change, Fills};
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, RowMoves};
 use crate::hashers::{ByNumbers, ByTypes};
 
@@ -24,10 +24,20 @@ pub(crate) struct BundleInfo {
     pub(crate) sorted: Arc<[FragmentId]>,
     /// What moves a row of the first so many of `ids`, if the type says so: the others lie in no columns.
     pub(crate) moves: Option<(RowMoves, usize)>,
-    /// The archetype of exactly these fragments, or [`NO_ARCHETYPE`].
+    /// The archetype of exactly these fragments, or [`NO_ARCHETYPE`]: not made yet, or entities come with more.
     pub(crate) archetype: u32,
-    /// Where each value goes in a chunk of that archetype, in the order of the tuple.
+    /// Where each value goes in a chunk of that archetype, or of the one where its entities come with more, in the order of
+    /// the tuple.
     pub(crate) offsets: Arc<[u32]>,
+    /// Where entities come that are created from it, if they come with more than it has: then there is no `archetype`.
+    pub(crate) completed: Option<Completed>,
+}
+
+/// Where entities of a bundle come with [more](crate::fragment::required) than it has.
+#[derive(Clone, Debug)]
+pub(crate) struct Completed {
+    pub(crate) archetype: u32,
+    pub(crate) fills: Arc<Fills>,
 }
 
 impl BundleInfo {
@@ -39,6 +49,7 @@ impl BundleInfo {
             moves: None,
             archetype: NO_ARCHETYPE,
             offsets: Arc::default(),
+            completed: None,
         }
     }
 }
@@ -50,6 +61,8 @@ pub(crate) struct Bundles {
     /// Those that no type stands for, by their fragments.
     by_ids: HashMap<Box<[FragmentId]>, u32, ByNumbers>,
     pub(crate) infos: Vec<BundleInfo>,
+    /// What of those comes by default that come with nothing more.
+    pub(crate) unfilled: Arc<Fills>,
     /// Numbers that no bundle has: their `infos` are empty.
     free: Vec<u32>,
     /// The type that was asked for last: most calls ask for the same again.

@@ -1,9 +1,11 @@
 //! Entities change their composition: fragments come, go, are replaced.
 
-use crate::archetype::{Archetype, Change, Chunk, Edge, Row, copy_row, place, read_bit, write_bit};
+use crate::archetype::{
+    Archetype, Change, Chunk, Edge, Row, Stock, copy_row, place, read_bit, write_bit,
+};
 use crate::entity::{Entity, Place};
 use crate::fragment::{Bundle, refused_bundle};
-use crate::panics::{Panicked, first, note, resume};
+use crate::panics::{Panicked, first, note, refused, resume};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
 use crate::world::watch::{ADDED, REMOVED};
@@ -84,10 +86,12 @@ impl World {
         edge: &Edge,
         bundle: B,
     ) -> Result<Panicked, WorldError> {
+        // Users' code: before anything changes.
+        let stock = edge.fills.stock(1);
         if self.watches(edge.target, ADDED) {
-            self.add_watched(archetype, row, entity, edge, bundle)
+            self.add_watched(archetype, row, entity, edge, (bundle, stock))
         } else {
-            self.add_along(archetype, row, entity, edge, bundle)
+            self.add_along(archetype, row, entity, edge, (bundle, stock))
         }
     }
 
@@ -166,14 +170,14 @@ impl World {
         row: Row,
         entity: Entity,
         edge: &Edge,
-        bundle: B,
+        (bundle, stock): (B, Stock),
     ) -> Result<Panicked, WorldError> {
         if edge.target == archetype {
             return Ok(self.replace(archetype, row, edge, bundle));
         }
         let to = match self.room_on(archetype, row, edge) {
             Ok(to) => to,
-            Err(error) => return Err(refused_bundle(bundle, error)),
+            Err(error) => return Err(refused((bundle, stock), error)),
         };
         let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
@@ -181,7 +185,10 @@ impl World {
         let chunk = &target.chunks[to.chunk as usize];
         let columns = columns::<B>(chunk, &edge.offsets);
         // SAFETY: the columns have such a row, where nothing was carried to.
-        unsafe { bundle.write(columns.as_ptr(), to.row as usize) };
+        unsafe {
+            stock.put(|offset| chunk.array(offset), to.row);
+            bundle.write(columns.as_ptr(), to.row as usize);
+        }
         let panicked = end(source, row, edge);
         self.settle_move(archetype, row, edge, to, entity, version);
         Ok(panicked)
@@ -195,7 +202,7 @@ impl World {
         row: Row,
         entity: Entity,
         edge: &Edge,
-        bundle: B,
+        (bundle, stock): (B, Stock),
     ) -> Result<Panicked, WorldError> {
         if edge.target == archetype {
             return Ok(self.replace(archetype, row, edge, bundle));
@@ -203,10 +210,11 @@ impl World {
         // Room first: what is shown as going does go.
         let to = match self.room_on(archetype, row, edge) {
             Ok(to) => to,
-            Err(error) => return Err(refused_bundle(bundle, error)),
+            Err(error) => return Err(refused((bundle, stock), error)),
         };
         let told = self.leaves(archetype, row, edge.target);
-        let panicked = first(told, self.add_along(archetype, row, entity, edge, bundle)?);
+        let along = self.add_along(archetype, row, entity, edge, (bundle, stock))?;
+        let panicked = first(told, along);
         Ok(first(panicked, self.has_come(archetype, edge.target, to)))
     }
 
@@ -424,11 +432,12 @@ impl World {
             Ok(edge) => edge,
             Err(error) => return Err(refused_bundle(come, error)),
         };
+        let stock = edge.fills.stock(1);
         let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED);
         let panicked = if watched {
-            self.add_watched(archetype, row, entity, &edge, come)?
+            self.add_watched(archetype, row, entity, &edge, (come, stock))?
         } else {
-            self.add_along(archetype, row, entity, &edge, come)?
+            self.add_along(archetype, row, entity, &edge, (come, stock))?
         };
         resume(panicked);
         Ok(())

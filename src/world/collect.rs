@@ -95,6 +95,7 @@ impl World {
             if info.archetype != NO_ARCHETYPE {
                 info.archetype = numbers[info.archetype as usize];
             }
+            info.completed = None;
         }
         self.identity = new_identity();
         // What matched has other numbers.

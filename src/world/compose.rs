@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{
-    Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover, SharedId,
+    Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Fills, Group, Mover,
+    SharedId,
 };
-use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentSet, Value};
+use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentSet, Need, Value, with_needs};
 use crate::hashers::ByNumbers;
 use crate::panics::{end_all, note, resume, tell};
 use crate::shown::{listed, shown};
-use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
+use crate::world::bundles::{BundleInfo, Completed, NO_ARCHETYPE};
 use crate::world::watch::watch;
 use crate::world::{World, WorldError};
 
@@ -151,9 +152,9 @@ impl World {
         missing.map_or(Ok(values), Err)
     }
 
-    /// The number of a bundle type, whose archetype is there.
+    /// The number of a bundle type, whose archetype is there, of exactly its fragments.
     #[inline]
-    pub(crate) fn bundle<B: Bundle>(&mut self) -> Result<usize, WorldError> {
+    pub(crate) fn bundle<B: Bundle>(&mut self) -> Result<usize, Unready> {
         let number = self.bundles.number::<B>(self.universe.registry())? as usize;
         if self.bundles.infos[number].archetype == NO_ARCHETYPE {
             self.bundle_archetype(number)?;
@@ -161,23 +162,49 @@ impl World {
         Ok(number)
     }
 
-    /// The archetype of exactly a bundle's fragments.
-    pub(crate) fn bundle_numbered(&mut self, number: u32) -> Result<u32, WorldError> {
+    /// Where entities of a bundle come, and what they come with that it has not.
+    pub(crate) fn bundle_numbered(&mut self, number: u32) -> Result<Completed, WorldError> {
         let number = number as usize;
         if self.bundles.infos[number].archetype == NO_ARCHETYPE {
-            self.bundle_archetype(number)?;
+            match self.bundle_archetype(number) {
+                Ok(()) => {}
+                Err(Unready::Refused(error)) => return Err(error),
+                Err(Unready::Completed(completed)) => return Ok(completed),
+            }
         }
-        Ok(self.bundles.infos[number].archetype)
+        Ok(Completed {
+            archetype: self.bundles.infos[number].archetype,
+            fills: Arc::clone(&self.bundles.unfilled),
+        })
     }
 
     #[cold]
-    fn bundle_archetype(&mut self, number: usize) -> Result<(), WorldError> {
+    fn bundle_archetype(&mut self, number: usize) -> Result<(), Unready> {
+        if let Some(completed) = &self.bundles.infos[number].completed {
+            return Err(Unready::Completed(completed.clone()));
+        }
         let ids = Arc::clone(&self.bundles.infos[number].sorted);
+        let needs = self.registry().needs(&ids);
+        let ids = match needs.is_empty() {
+            true => ids,
+            false => with_needs(&ids, &needs).into(),
+        };
         let archetype = match self.by_composition.get(&ids) {
             Some(&archetype) => archetype,
             None => self.add_archetype(ids, &|_| None)?,
         };
         let offsets: Arc<[u32]> = self.offsets_in(archetype, &self.bundles.infos[number].ids);
+        if !needs.is_empty() {
+            let data = &self.archetypes[archetype as usize];
+            let completed = Completed {
+                archetype,
+                fills: Arc::new(Fills::of(self.universe.registry(), &needs, data)),
+            };
+            let info = &mut self.bundles.infos[number];
+            info.offsets = offsets;
+            info.completed = Some(completed.clone());
+            return Err(Unready::Completed(completed));
+        }
         self.learn_movers(&[], archetype, number, || (&*offsets).into());
         let info = &mut self.bundles.infos[number];
         info.offsets = offsets;
@@ -241,6 +268,7 @@ impl World {
     #[cold]
     pub(crate) fn add_edge(&mut self, source: u32, change: Change) -> Result<EdgeRef, WorldError> {
         let ids = self.composition_after(source, change);
+        let needs = self.needs_of(source, change);
         let come = coming(change).map(|come| {
             let bundle = &self.bundles.infos[come as usize];
             (bundle.ids.clone(), bundle.sorted.clone())
@@ -250,19 +278,28 @@ impl World {
             Some((ids, sorted)) => (self.offsets_in(target, &ids), sorted),
             None => Default::default(),
         };
-        if let Change::Add(come) = change {
+        if let Change::Add(come) = change
+            && needs.is_empty()
+        {
             let before = &self.archetypes[source as usize];
             if !before.movers.is_empty() || before.columns.is_empty() {
                 let before = before.movers.clone();
                 self.learn_movers(&before, target, come as usize, || (&*offsets).into());
             }
         }
-        let edge = Arc::new(Edge::new(
+        let edge = Edge::new(
             &self.archetypes[source as usize],
             &self.archetypes[target as usize],
             offsets,
             |column| sorted.binary_search(&column.id).is_ok(),
-        ));
+        );
+        let edge = Arc::new(match needs.is_empty() {
+            true => edge,
+            false => {
+                let target = &self.archetypes[target as usize];
+                edge.filling(Fills::of(self.universe.registry(), &needs, target))
+            }
+        });
         let edges = &mut self.archetypes[source as usize].edges;
         let known = EdgeRef(Arc::as_ptr(&edge));
         edges.insert(change, edge);
@@ -278,10 +315,26 @@ impl World {
         }
         if let Some(come) = coming(change) {
             ids.extend(bundle(come).sorted.iter());
+            ids.extend(self.needs_of(source, change).iter().map(|need| need.id));
             ids.sort_unstable();
             ids.dedup();
         }
         ids
+    }
+
+    /// What comes with a change by default: neither is it there, nor does the change name it, as coming or as going.
+    fn needs_of(&self, source: u32, change: Change) -> Vec<Need> {
+        let Some(come) = coming(change) else {
+            return Vec::new();
+        };
+        let bundle = |number: u32| &self.bundles.infos[number as usize];
+        let gone: &[FragmentId] = match change {
+            Change::Swap(gone, _) => &bundle(gone).sorted,
+            _ => &[],
+        };
+        let mut needs = self.registry().needs_without(&bundle(come).sorted, gone);
+        needs.retain(|need| !self.archetypes[source as usize].set.contains(need.id));
+        needs
     }
 
     /// Refuses a change of an archetype's entities that [`edge_for`](Self::edge_for) would refuse
@@ -296,9 +349,13 @@ impl World {
     /// The same of entities that come new, with a bundle's fragments.
     pub(crate) fn check_bundle(&self, number: u32) -> Result<(), WorldError> {
         let bundle = &self.bundles.infos[number as usize];
-        match bundle.archetype {
-            NO_ARCHETYPE => self.check_fragments(&bundle.sorted),
-            _ => Ok(()),
+        if bundle.archetype != NO_ARCHETYPE || bundle.completed.is_some() {
+            return Ok(());
+        }
+        let needs = self.registry().needs(&bundle.sorted);
+        match needs.is_empty() {
+            true => self.check_fragments(&bundle.sorted),
+            false => self.check_fragments(&with_needs(&bundle.sorted, &needs)),
         }
     }
 
@@ -398,6 +455,19 @@ impl World {
                 self.shared.release(value);
             }
         }
+    }
+}
+
+/// Why entities of a bundle cannot come to an archetype of exactly its fragments.
+pub(crate) enum Unready {
+    Refused(WorldError),
+    /// They come with more.
+    Completed(Completed),
+}
+
+impl<E: Into<WorldError>> From<E> for Unready {
+    fn from(error: E) -> Self {
+        Self::Refused(error.into())
     }
 }
 

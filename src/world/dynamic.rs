@@ -10,6 +10,7 @@ use crate::fragment::{
     Values, ValuesMut, none_twice,
 };
 use crate::panics::{note, refused, resume};
+use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{Lack, World, WorldError};
@@ -90,9 +91,17 @@ impl World {
         } = self.prepare_dynamic(bundle, |world, number| world.check_bundle(number))?;
         let mut columns = Some(columns);
         let created = self.sharing_told(taken, |world, shared| {
-            let archetype = world.bundle_numbered(number)?;
+            let Completed { archetype, fills } = world.bundle_numbered(number)?;
+            // Users' code: before anything is there.
+            let stock = fills.stock(1);
             let group = world.group_of(archetype, &TakenIn::key(shared));
-            let (entity, row) = place(world, archetype, group)?;
+            let (entity, row) = match place(world, archetype, group) {
+                Ok(placed) => placed,
+                Err(error) => return Err(refused(stock, error)),
+            };
+            let chunk = &world.archetypes[archetype as usize].chunks[row.chunk as usize];
+            // SAFETY: an empty row behind the chunk's last.
+            unsafe { stock.put(|offset| chunk.array(offset), row.row) };
             // As in `placing_values`.
             let mut panicked = None;
             if let Some(columns) = columns.take() {

@@ -12,7 +12,7 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Chunk, Column, Edge, Refitting, Row, Rows, copy_bits, copy_rows};
+use crate::archetype::{Chunk, Column, Edge, Refitting, Row, Rows, Stock, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::panics::{Panicked, first, note, resume};
@@ -176,7 +176,9 @@ impl World {
         let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
         // What is replaced would need two arrays for a while.
         let replaces = !edge.ended.is_empty() && !edge.offsets.is_empty();
-        if !is_whole || replaces || edge.target == archetype || !self.refits() {
+        // What is filled by default is copied to where there is room for it: `copy_along` does that.
+        let stays = edge.target == archetype || !edge.fills.is_empty();
+        if !is_whole || replaces || stays || !self.refits() {
             return None;
         }
         let target = &self.archetypes[edge.target as usize];
@@ -347,10 +349,24 @@ impl World {
                 count: (rows.count - moved.count).min(chunk.capacity - to.row),
                 ..rows
             };
+            let mut stock = None;
+            if !edge.fills.is_empty() {
+                // Before what comes: users' code, too.
+                note(&mut moved.panicked, || {
+                    stock = Some(edge.fills.stock(piece.count))
+                });
+                if stock.is_none() {
+                    break;
+                }
+            }
             let columns = columns(chunk, &edge.offsets);
             let mut new = self.filling(archetype, piece, columns, to.row, None);
             note(&mut moved.panicked, || fill(&mut new));
             let count = new.written;
+            if let Some(stock) = stock {
+                // SAFETY: as many empty rows behind the chunk's last, where what comes has not come.
+                unsafe { put_first(stock, chunk, to.row, count, &mut moved.panicked) };
+            }
             if count == 0 {
                 break;
             }
@@ -472,6 +488,23 @@ impl World {
         self.settle_groups(archetype);
         panicked
     }
+}
+
+/// Moves what is there by default for the first rows of a piece, and drops the rest.
+///
+/// # Safety
+/// As for [`Stock::put_first`], of the chunk.
+#[cold]
+unsafe fn put_first(
+    mut stock: Stock,
+    chunk: &Chunk,
+    first: u32,
+    count: u32,
+    panicked: &mut Panicked,
+) {
+    // SAFETY: the caller's.
+    unsafe { stock.put_first(|offset| chunk.array(offset), first, count) };
+    note(panicked, || drop(stock));
 }
 
 /// The columns of a chunk that values go to which come along an edge with these offsets: those of a bundle, or of a

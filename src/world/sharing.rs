@@ -121,6 +121,8 @@ impl World {
         shared: &[(FragmentId, SharedId)],
         write: impl FnOnce(&Chunk, u32),
     ) -> Result<Panicked, WorldError> {
+        // Users' code: before anything changes.
+        let stock = edge.fills.stock(1);
         let group = if self.archetypes[edge.target as usize].shared.is_empty() {
             0
         } else {
@@ -139,7 +141,10 @@ impl World {
         let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);
-        write(&target.chunks[to.chunk as usize], to.row);
+        let chunk = &target.chunks[to.chunk as usize];
+        // SAFETY: an empty row of the edge's target, where nothing was carried to.
+        unsafe { stock.put(|offset| chunk.array(offset), to.row) };
+        write(chunk, to.row);
         let panicked = first(told, end(source, row, edge));
         self.settle_move(archetype, row, edge, to, entity, version);
         Ok(first(panicked, self.has_come(archetype, edge.target, to)))

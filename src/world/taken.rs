@@ -214,6 +214,8 @@ impl World {
             if info.archetype >= from as u32 {
                 info.archetype = NO_ARCHETYPE;
             }
+            info.completed
+                .take_if(|completed| completed.archetype >= from as u32);
         }
         self.composition_version += 1;
         gone.into_iter()

@@ -3,11 +3,11 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
-use crate::archetype::{Archetype, Chunk, Column, Row, copy_value, read_bit, write_bit};
+use crate::archetype::{Archetype, Chunk, Column, Row, Stock, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
 use crate::command::flush::merge::{Along, Group, Values, Work};
 use crate::command::flush::ops::FlushOp;
-use crate::command::flush::plan::{Plan, Task};
+use crate::command::flush::plan::{Plan, Task, Way};
 use crate::command::lane::NONE;
 use crate::command::payload::PayloadColumn;
 use crate::entity::Entity;
@@ -101,6 +101,10 @@ impl<'a> Scene<'a> {
                     })
                 };
             }
+            if let Some(stock) = task.stock {
+                // SAFETY: as above; the values are this task's.
+                unsafe { self.fill_here(work, &self.plan.stocks[stock as usize], way, rows) };
+            }
             return panicked;
         };
         let chunk = &target.chunks[to.chunk as usize];
@@ -125,6 +129,13 @@ impl<'a> Scene<'a> {
                 })
             };
         }
+        if let Some(stock) = task.stock {
+            let stock = &self.plan.stocks[stock as usize];
+            for number in 0..task.count {
+                // SAFETY: empty rows, and values that are this task's.
+                unsafe { stock.move_one(number, to.row + number, |at| chunk.array(at)) };
+            }
+        }
         let (source, target) = (
             from.handles(),
             chunk.handles().wrapping_add(to.row as usize),
@@ -140,6 +151,23 @@ impl<'a> Scene<'a> {
         let entities = unsafe { core::slice::from_raw_parts(target, rows.len()) };
         self.world.universe.place_rows(entities, chunk.run, to.row);
         panicked
+    }
+
+    /// Moves values that come by default, instead of others that went, to where their rows are.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run); the rows hold no values there.
+    #[cold]
+    unsafe fn fill_here(self, work: &Work, stock: &Stock, way: &Way, rows: &[u32]) {
+        let data = &self.world.archetypes[work.archetype as usize];
+        let chunk = &data.chunks[work.chunk as usize];
+        for at in way.edge.fills.ids().filter_map(|id| data.column_of(id)) {
+            chunk.touch(at, self.world.stamp());
+        }
+        for (&row, number) in rows.iter().zip(0..) {
+            // SAFETY: the caller's.
+            unsafe { stock.move_one(number, row, |at| chunk.array(at)) };
+        }
     }
 
     /// Where values come that stay in a work's chunk.

@@ -4,7 +4,9 @@
 use core::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
+use crate::archetype::{
+    Archetype, Carry, Chunk, Draft, Edge, Fills, Row, SharedId, copy_rows, set_bits,
+};
 use crate::command::lane::{Lane, Private, Template};
 use crate::fragment::{FragmentError, Value};
 use crate::panics::{Panicked, first, note, resume};
@@ -53,6 +55,7 @@ impl Joining {
             offsets: Box::default(),
             bits: Box::default(),
             ends_drop: false,
+            fills: Fills::default(),
             is_plain: false,
         })
     }

@@ -496,7 +496,7 @@ impl Flush<'_> {
         }
         let refused = self.report.refused.len();
         let half = Half;
-        let plan = self.plan(world, &mut works, &memory.rows);
+        let mut plan = self.plan(world, &mut works, &memory.rows);
         let panicked = told::tell_going(world, &works, &plan, &memory.rows);
         self.panicked = first(self.panicked.take(), panicked);
         let scene = Scene {
@@ -531,6 +531,7 @@ impl Flush<'_> {
             closed.fold(moved, first)
         };
         self.panicked = first(self.panicked.take(), panicked);
+        plan.spend();
         settle::settle(world, works);
         half.done();
         if self.report.refused.len() > refused {

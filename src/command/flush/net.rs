@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::SharedId;
 use crate::command::flush::ops::FlushOp;
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet, Need};
 use crate::hashers::ByNumbers;
 
 /// The net change of an entity. All lists are in the order of the fragments' numbers.
@@ -16,7 +16,9 @@ pub(super) struct Net {
     pub(super) destroyed: bool,
     pub(super) gone: SmallVec<[FragmentId; 4]>,
     pub(super) come: SmallVec<[FragmentId; 4]>,
-    /// Those of `come` that went before they came, if it [`matters`].
+    /// What comes by default with those that come: if it is not there, or if it is one of `gone`, which went before.
+    pub(super) needs: SmallVec<[Need; 1]>,
+    /// Those of `come` and `needs` that went before they came, if it [`matters`].
     pub(super) again: SmallVec<[FragmentId; 1]>,
     /// The shared values of those that come.
     pub(super) shared: SmallVec<[(FragmentId, SharedId); 1]>,
@@ -42,6 +44,7 @@ impl Net {
             FlushOp::Destroy => net.destroy(),
             FlushOp::Change(change) => {
                 net.change(change.gone, change.come, &change.anew);
+                net.need(change.needs, &change.anew);
                 net.share(&change.shared);
             }
             FlushOp::Switch { id, on } => net.switch(*id, *on),
@@ -70,6 +73,7 @@ impl Net {
             }
             remove(&mut self.come, id);
             remove(&mut self.again, id);
+            self.needs.retain(|need| need.id != id);
             insert(&mut self.gone, id);
             self.shared.retain(|(known, _)| *known != id);
             self.switched.retain(|known| known.id != id);
@@ -79,7 +83,28 @@ impl Net {
                 insert(&mut self.again, id);
             }
             insert(&mut self.come, id);
+            self.needs.retain(|need| need.id != id);
         }
+    }
+
+    /// Fragments come by default, unless they are there by then.
+    fn need(&mut self, needs: &[Need], anew: &[FragmentId]) {
+        for &need in needs {
+            let at = self.needs.binary_search_by_key(&need.id, |known| known.id);
+            let (Err(at), Err(_)) = (at, self.come.binary_search(&need.id)) else {
+                continue;
+            };
+            self.needs.insert(at, need);
+            if self.gone.binary_search(&need.id).is_ok() && anew.contains(&need.id) {
+                insert(&mut self.again, need.id);
+            }
+        }
+    }
+
+    /// Whether a fragment is there after this, whatever was there before.
+    fn brings(&self, id: FragmentId) -> bool {
+        let by_default = self.needs.binary_search_by_key(&id, |need| need.id);
+        by_default.is_ok() || self.come.binary_search(&id).is_ok()
     }
 
     fn share(&mut self, values: &[(FragmentId, SharedId)]) {
@@ -115,10 +140,10 @@ impl Net {
     }
 
     fn switch(&mut self, id: FragmentId, on: bool) {
-        if self.gone.binary_search(&id).is_ok() {
+        let before = !self.brings(id);
+        if before && self.gone.binary_search(&id).is_ok() {
             return;
         }
-        let before = self.come.binary_search(&id).is_err();
         self.switched.retain(|known| known.id != id);
         let at = self.switched.partition_point(|known| known.id < id);
         self.switched.insert(at, Switched { id, on, before });

@@ -6,7 +6,7 @@ use crate::archetype::SharedId;
 use crate::command::flush::net::matters;
 use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
-use crate::fragment::FragmentId;
+use crate::fragment::{FragmentId, Need};
 use crate::panics::{Panicked, note};
 use crate::world::{Seat, World, WorldError};
 
@@ -32,8 +32,10 @@ pub(super) enum FlushOp<'l> {
 pub(super) struct ChangeOp<'l> {
     pub(super) gone: &'l [FragmentId],
     pub(super) come: &'l [FragmentId],
+    /// What comes with those by default, if it is not there.
+    pub(super) needs: &'l [Need],
     pub(super) shared: Vec<(FragmentId, SharedId)>,
-    /// Those that come and of which it [`matters`] whether they went before.
+    /// Those that come, also by default, and of which it [`matters`] whether they went before.
     pub(super) anew: Vec<FragmentId>,
     payload: Option<&'l Payload>,
 }
@@ -136,18 +138,22 @@ impl<'l> Ops<'l> {
                     Op::Change {
                         gone,
                         come,
+                        needs,
                         payload,
                         combo,
                     } => {
                         let registry = world.universe.registry();
                         let is_anew = |id: &&FragmentId| registry.get(**id).is_some_and(matters);
-                        let anew = come.iter().filter(is_anew).copied().collect();
+                        let needed = needs.iter().map(|need| &need.id);
+                        let anew = come.iter().chain(needed).filter(is_anew);
+                        let anew = anew.copied().collect();
                         let mut shared = None;
                         note(panicked, || shared = Some(ops.intern(world, lane, *combo)));
                         match shared {
                             Some(Ok(shared)) => FlushOp::Change(ChangeOp {
                                 gone,
                                 come,
+                                needs,
                                 shared,
                                 anew,
                                 payload: lane.payloads.get(*payload as usize),

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::archetype::{Change, Column, Edge, EnabledBits, Refitting, Row, SharedId};
+use crate::archetype::{Change, Column, Edge, EnabledBits, Fills, Refitting, Row, SharedId, Stock};
 use crate::command::author::Author;
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
 use crate::entity::Entity;
-use crate::fragment::FragmentId;
+use crate::fragment::{FragmentId, Need};
 use crate::hashers::ByNumbers;
 use crate::panics::{Panicked, note};
 use crate::world::{World, WorldError};
@@ -44,6 +44,8 @@ pub(super) struct Task {
     pub(super) way: u32,
     /// `None`: where they are, or where the chunk takes them that is handed over.
     pub(super) to: Option<Row>,
+    /// What comes to them by default: which of the plan's stocks, if any does.
+    pub(super) stock: Option<u32>,
 }
 
 impl Task {
@@ -52,7 +54,10 @@ impl Task {
         let (Some(to), Some(next)) = (self.to, other.to) else {
             return false;
         };
-        (self.work, self.group, self.way) == (other.work, other.group, other.way)
+        // Each stock is one task's.
+        let stocks = (self.stock, other.stock);
+        stocks == (None, None)
+            && (self.work, self.group, self.way) == (other.work, other.group, other.way)
             && self.first + self.count == other.first
             && (to.chunk, to.row + self.count) == (next.chunk, next.row)
             && self.count + other.count <= ROWS
@@ -64,6 +69,8 @@ impl Task {
 pub(super) struct Plan {
     pub(super) ways: Vec<Way>,
     pub(super) tasks: Vec<Task>,
+    /// What comes by default to the rows of tasks.
+    pub(super) stocks: Vec<Stock>,
 }
 
 /// Rows of one task: so many that it is worth a thread's while, so few that threads end together.
@@ -82,9 +89,28 @@ impl Plan {
                 count,
                 way,
                 to: None,
+                stock: None,
             });
             first += count;
         }
+    }
+
+    /// Makes what comes to so many rows by default along a way: the number of its stock, if anything does. `None` if users'
+    /// code has panicked.
+    fn stock(&mut self, way: u32, rows: u32, panicked: &mut Panicked) -> Option<Option<u32>> {
+        let fills = &self.ways[way as usize].edge.fills;
+        if fills.is_empty() {
+            return Some(None);
+        }
+        let mut stock = None;
+        note(panicked, || stock = Some(fills.stock(rows)));
+        self.stocks.push(stock?);
+        Some(Some(self.stocks.len() as u32 - 1))
+    }
+
+    /// All tasks are done: nothing is in the stocks any more.
+    pub(super) fn spend(&mut self) {
+        self.stocks.drain(..).for_each(Stock::spent);
     }
 }
 
@@ -225,11 +251,27 @@ impl Flush<'_> {
             if target == work.archetype && to == here.group {
                 let way = &plan.ways[found as usize];
                 self.refuse_switches(world, work, group, rows, way, all_rows);
-                if way.come.is_empty() && way.switched.is_empty() {
+                if way.come.is_empty() && way.switched.is_empty() && way.edge.fills.is_empty() {
                     continue;
                 }
+                let Some(stock) = plan.stock(found, rows, &mut self.panicked) else {
+                    let error = WorldError::Interrupted;
+                    self.refuse(world, work, group, 0..rows, &error, all_rows);
+                    continue;
+                };
                 self.report.updated += rows as usize;
-                plan.stay(number, group as u32, rows, found);
+                match stock {
+                    None => plan.stay(number, group as u32, rows, found),
+                    stock => plan.tasks.push(Task {
+                        work: number,
+                        group: group as u32,
+                        first: 0,
+                        count: rows,
+                        way: found,
+                        to: None,
+                        stock,
+                    }),
+                }
                 continue;
             }
             let (done, error) = self.take_room(world, plan, number, group, rows, found, to);
@@ -272,9 +314,13 @@ impl Flush<'_> {
                 Some(Err(error)) => return (first, Some(error)),
                 None => return (first, None),
             };
-            let data = &mut world.archetypes[target as usize];
-            let chunk = &data.chunks[row.chunk as usize];
+            let chunk = &world.archetypes[target as usize].chunks[row.chunk as usize];
             let count = (rows - first).min(chunk.capacity - row.row).min(ROWS);
+            // Users' code: before the rows are counted.
+            let Some(stock) = plan.stock(way, count, &mut self.panicked) else {
+                return (first, None);
+            };
+            let data = &mut world.archetypes[target as usize];
             data.grown(row.chunk, count, version);
             let task = Task {
                 work,
@@ -283,6 +329,7 @@ impl Flush<'_> {
                 count,
                 way,
                 to: Some(row),
+                stock,
             };
             // A chunk that was folded has more room now.
             match plan.tasks.last_mut() {
@@ -378,6 +425,7 @@ impl Filling {
                 let net = &group.net;
                 let stays = !net.gone.iter().any(|&id| set.contains(id))
                     && net.come.iter().all(|&id| set.contains(id))
+                    && net.needs.iter().all(|need| set.contains(need.id))
                     && net.shared.is_empty();
                 !net.destroyed && !stays
             });
@@ -462,7 +510,8 @@ impl World {
     fn way_along(&mut self, archetype: u32, net: &Net) -> Result<Way, WorldError> {
         let source = &self.archetypes[archetype as usize];
         let nothing = net.gone.iter().all(|id| !source.set.contains(*id))
-            && net.come.iter().all(|id| source.set.contains(*id));
+            && net.come.iter().all(|id| source.set.contains(*id))
+            && net.needs.iter().all(|need| source.set.contains(need.id));
         let kept = match self.kept_change(archetype, net) {
             Some(change) => Some(self.keep_edge(archetype, change)?),
             None => None,
@@ -492,20 +541,30 @@ impl World {
             }
         }
         let edge = kept.unwrap_or_else(|| {
+            // By default comes what is not there, or went before.
+            let is_gone = |id| net.gone.binary_search(&id).is_ok();
+            let comes = |need: &&Need| !source.set.contains(need.id) || is_gone(need.id);
+            let needs: SmallVec<[Need; 2]> = net.needs.iter().filter(comes).copied().collect();
+            let fills = match needs.is_empty() {
+                true => Fills::default(),
+                false => Fills::of(self.universe.registry(), &needs, to),
+            };
             let mut edge = Edge::new(source, to, Box::default(), |column| {
                 let new = come.binary_search_by_key(&column.id, |new| new.id);
-                new.is_ok()
-            });
+                new.is_ok() || fills.has(column.id)
+            })
+            .filling(fills);
             // Rows that come are on.
             let is_switched = |to: u32| switched.iter().any(|(bits, _)| bits.offset == to);
             let carried = edge.bits.iter().filter(|&&(_, to)| !is_switched(to));
             edge.bits = carried.copied().collect();
             Arc::new(edge)
         });
+        let nothing = nothing && come.is_empty() && switched.is_empty() && edge.fills.is_empty();
         Ok(Way {
             target,
             edge,
-            nothing: nothing && come.is_empty() && switched.is_empty(),
+            nothing,
             come,
             switched,
             unswitched,
@@ -514,7 +573,7 @@ impl World {
 
     /// The change whose edge from an archetype is a net change's, if that is kept, or may be.
     fn kept_change(&mut self, archetype: u32, net: &Net) -> Option<Change> {
-        if !net.again.is_empty() || !net.switched.is_empty() {
+        if !net.again.is_empty() || !net.switched.is_empty() || !net.needs.is_empty() {
             return None;
         }
         if self.keeps_edge(archetype, &net.gone, &net.come) {
@@ -540,7 +599,9 @@ impl World {
     fn target_along(&mut self, archetype: u32, net: &Net) -> Result<u32, WorldError> {
         let here = self.archetypes[archetype as usize].ids.iter().copied();
         let stay = here.filter(|id| net.gone.binary_search(id).is_err());
-        let mut ids: Vec<FragmentId> = stay.chain(net.come.iter().copied()).collect();
+        let needed = net.needs.iter().map(|need| need.id);
+        let come = net.come.iter().copied().chain(needed);
+        let mut ids: Vec<FragmentId> = stay.chain(come).collect();
         ids.sort_unstable();
         ids.dedup();
         self.target_of(archetype, &ids, Some(&net.come))
@@ -554,9 +615,12 @@ impl World {
         let is_same = way.come.is_empty()
             && way.edge.ended.is_empty()
             && way.switched.is_empty()
+            && way.edge.fills.is_empty()
             && data.hands_chunks_to(&self.archetypes[target as usize]);
         let is_other = target != work.archetype;
-        if !is_same && (!is_other || !self.refits()) {
+        // What is filled by default is copied to where there is room for it.
+        let refits = is_other && self.refits() && way.edge.fills.is_empty();
+        if !is_same && !refits {
             return None;
         }
         let group = self.target_group(work.archetype, work.chunk, target, net);

@@ -96,7 +96,7 @@ impl<'a> Unfinished<'a> {
         Self { lane, made }
     }
 
-    /// One by one: each may have shared values of its own.
+    /// One by one: each may have shared values of its own, or comes with more than it has.
     fn create_each<B: Bundle>(
         &mut self,
         bundles: &mut impl Iterator<Item = B>,
@@ -117,6 +117,9 @@ impl<'a> Unfinished<'a> {
         ids: &mut Ids<'_>,
     ) -> Result<(), WorldError> {
         let way = self.lane.way::<B>(NONE)?;
+        if !self.lane.ways[way as usize].fills.is_empty() {
+            return self.create_each(bundles, ids);
+        }
         let stream = self.lane.ways[way as usize].stream;
         let mut more = true;
         while more {

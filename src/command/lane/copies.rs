@@ -334,10 +334,10 @@ impl Lane {
         all.sort_unstable();
         all.dedup();
         let combo = self.copied_combo(prototype);
-        let stream = self.stream(&all, combo)?;
+        let (stream, fills) = self.stream_with_needs(&all, combo)?;
         let columns = &self.streams[stream as usize].draft.columns;
         let written = written.then_some(by_bundle.as_slice());
-        let filling = Filling::new(columns, prototype, written.into_iter());
+        let filling = Filling::new(columns, prototype, written.into_iter(), Arc::new(fills));
         Ok(CopyWay { stream, filling })
     }
 

@@ -3,10 +3,12 @@
 use core::any::TypeId;
 
 use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
-use crate::archetype::{Draft, ROWS_PER_CHUNK, Universe, place};
+use crate::archetype::{Draft, Fills, ROWS_PER_CHUNK, Stock, Universe, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault, Place};
-use crate::fragment::{Bundle, FragmentError, FragmentId, Given, Pile, Value, refused_bundle};
+use crate::fragment::{
+    Bundle, FragmentError, FragmentId, Given, Pile, Value, refused_bundle, with_needs,
+};
 use crate::panics::{Panicked, refused, resume};
 use crate::world::{WorldError, columns};
 
@@ -38,9 +40,13 @@ impl Lane {
             None => {
                 let mut ids = Vec::with_capacity(B::LEN);
                 B::ids(self.universe.registry(), &mut ids)?;
-                let stream = self.stream(&ids, combo)?;
+                let (stream, fills) = self.stream_with_needs(&ids, combo)?;
                 let offsets = self.streams[stream as usize].draft.offsets(&ids);
-                self.ways.push(Way { stream, offsets });
+                self.ways.push(Way {
+                    stream,
+                    offsets,
+                    fills,
+                });
                 let way = self.ways.len() as u32 - 1;
                 self.way_of.insert(key, way);
                 way
@@ -50,6 +56,25 @@ impl Lane {
             self.cursors.keep_way::<B>(way);
         }
         Ok(way)
+    }
+
+    /// The stream of these fragments, and what comes with them, with these shared values; and what comes by default.
+    pub(super) fn stream_with_needs(
+        &mut self,
+        ids: &[FragmentId],
+        combo: u32,
+    ) -> Result<(u32, Fills), WorldError> {
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        let needs = self.universe.registry().needs(&sorted);
+        if needs.is_empty() {
+            return Ok((self.stream(&sorted, combo)?, Fills::default()));
+        }
+        self.refuse_twice(&sorted)?;
+        let stream = self.stream(&with_needs(&sorted, &needs), combo)?;
+        let columns = &self.streams[stream as usize].draft.columns;
+        let fills = Fills::new(self.universe.registry(), &needs, columns);
+        Ok((stream, fills))
     }
 
     /// The stream of these fragments with these shared values.
@@ -172,16 +197,20 @@ impl Lane {
         if B::HAS_VALUES {
             (bundle, combo, templates) = self.part(bundle)?;
         }
-        let (entity, way, private, row) = match self.row_for::<B>(combo, reserved, ids) {
+        let found = self.row_for::<B>(combo, reserved, ids);
+        let (entity, way, private, row, stock) = match found {
             Ok(found) => found,
             Err(error) => return Err(refused((Given::new(bundle), templates), error)),
         };
-        let Way { stream, offsets } = &self.ways[way as usize];
+        let Way {
+            stream, offsets, ..
+        } = &self.ways[way as usize];
         let stream = *stream;
         let chunk = &mut self.privates[private as usize].chunk;
         let columns = columns::<B>(chunk, offsets);
         // SAFETY: the columns have such a row, which is empty.
         unsafe {
+            stock.put(|offset| chunk.array(offset), row);
             bundle.write(columns.as_ptr(), row as usize);
             chunk.handles().add(row as usize).write(entity);
         }
@@ -208,25 +237,31 @@ impl Lane {
         }
     }
 
-    /// The entity of a bundle, and where it comes: by which way, to which private chunk, and to which row.
+    /// The entity of a bundle, and where it comes: by which way, to which private chunk, and to which row; and what comes
+    /// there by default.
     #[inline(always)]
     fn row_for<B: Bundle>(
         &mut self,
         combo: u32,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
-    ) -> Result<(Entity, u32, u32, u32), WorldError> {
+    ) -> Result<(Entity, u32, u32, u32, Stock), WorldError> {
         let way = self.way::<B>(combo)?;
         let stream = self.ways[way as usize].stream;
         let (private, row) = self.room(stream)?;
         let offsets = &self.ways[way as usize].offsets;
         let chunk = &self.privates[private as usize].chunk;
-        if !B::HAS_VALUES {
+        if !B::HAS_VALUES && self.ways[way as usize].fills.is_empty() {
             let limit = self.streams[stream as usize].limit;
             self.cursors.aim::<B>(private, limit, chunk, offsets);
         }
-        let entity = entity_at(&self.universe, place(chunk.run, row), reserved, ids)?;
-        Ok((entity, way, private, row))
+        let place = place(chunk.run, row);
+        // Users' code: before anything is there.
+        let stock = self.ways[way as usize].fills.stock(1);
+        match entity_at(&self.universe, place, reserved, ids) {
+            Ok(entity) => Ok((entity, way, private, row, stock)),
+            Err(error) => Err(refused(stock, error)),
+        }
     }
 
     /// Room for an entity of a stream: which private chunk, and which row.

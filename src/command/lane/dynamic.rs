@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::create::entity_at;
 use super::{FoundOp, Lane, NONE, Op};
-use crate::archetype::{Draft, place};
+use crate::archetype::{Stock, place};
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::command::stripes::Ids;
 use crate::entity::Entity;
@@ -64,7 +64,7 @@ impl Lane {
     ) -> Result<Entity, WorldError> {
         let sorted = self.sort(bundle)?;
         let room = self.room_of(&sorted, reserved, ids);
-        let (entity, (stream, private, row)) = match room {
+        let (entity, (stream, private, row), stock) = match room {
             Ok(room) => room,
             Err(error) => return Err(refused(sorted, error)),
         };
@@ -79,25 +79,32 @@ impl Lane {
             // SAFETY: an empty row of the fragment's column; what has no size is nowhere.
             unsafe { value.move_to(to) };
         }
-        // SAFETY: the row's.
-        unsafe { chunk.handles().add(row as usize).write(entity) };
+        // SAFETY: the row's, of which what comes by default is empty still.
+        unsafe {
+            stock.put(|offset| chunk.array(offset), row);
+            chunk.handles().add(row as usize).write(entity);
+        }
         chunk.len = row + 1;
         resume(self.take_templates(stream, sorted.templates));
         Ok(entity)
     }
 
-    /// The entity of a bundle, and where it comes: stream, private chunk, and row.
+    /// The entity of a bundle, and where it comes: stream, private chunk, and row; and what comes there by default.
     fn room_of(
         &mut self,
         sorted: &Sorted,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
-    ) -> Result<(Entity, (u32, u32, u32)), WorldError> {
-        let stream = self.stream(&sorted.ids, sorted.combo)?;
+    ) -> Result<(Entity, (u32, u32, u32), Stock), WorldError> {
+        let (stream, fills) = self.stream_with_needs(&sorted.ids, sorted.combo)?;
         let (private, row) = self.room(stream)?;
         let place = place(self.privates[private as usize].chunk.run, row);
-        let entity = entity_at(&self.universe, place, reserved, ids)?;
-        Ok((entity, (stream, private, row)))
+        // Users' code: before anything is there.
+        let stock = fills.stock(1);
+        match entity_at(&self.universe, place, reserved, ids) {
+            Ok(entity) => Ok((entity, (stream, private, row), stock)),
+            Err(error) => Err(refused(stock, error)),
+        }
     }
 
     /// Records that fragments come.
@@ -222,8 +229,7 @@ impl Lane {
         if let Some(&found) = self.dynamic.change_of.get(&key) {
             return Ok(found);
         }
-        // Too large for any chunk: said here, not by the flush.
-        Draft::new(self.universe.registry(), come, 1, self.cut.enableable)?;
+        let needs = self.checked_needs(&key.0, come)?;
         let payload = match columns {
             [] => NONE,
             _ => self.payload_among(columns)?,
@@ -231,6 +237,7 @@ impl Lane {
         let op = self.push_op(Op::Change {
             gone: key.0.as_slice().into(),
             come: come.into(),
+            needs,
             payload,
             combo,
         });

@@ -21,12 +21,12 @@ use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archetype::{Chunk, Draft, NOT_OPEN, Universe};
+use crate::archetype::{Chunk, Draft, Fills, NOT_OPEN, Universe};
 use crate::command::log::Log;
 use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, Value};
+use crate::fragment::{FragmentId, Need, Value};
 use crate::hashers::ByTypes;
 use crate::world::{World, WorldError};
 
@@ -55,6 +55,8 @@ pub(in crate::command) enum Op {
         /// Both in the order of their numbers.
         gone: Box<[FragmentId]>,
         come: Box<[FragmentId]>,
+        /// What comes with those by default, if it is not there.
+        needs: Box<[Need]>,
         /// The payload of those that come, and their shared values, or [`NONE`] each.
         payload: u32,
         combo: u32,
@@ -204,6 +206,8 @@ pub(in crate::command) struct Stream {
 pub(in crate::command) struct Way {
     pub(in crate::command) stream: u32,
     pub(in crate::command) offsets: Box<[u32]>,
+    /// What comes with them by default: no cursor leads there then.
+    pub(in crate::command) fills: Fills,
 }
 
 type ByType<K, V> = HashMap<K, V, ByTypes>;

@@ -10,7 +10,10 @@ use crate::archetype::Draft;
 use crate::command::log::Word;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentId, Given, Pile, Value, refused_bundle};
+use crate::fragment::{
+    Bundle, Fragment, FragmentError, FragmentId, Given, Need, Pile, Value, refused_bundle,
+    with_needs,
+};
 use crate::panics::{Panicked, note, refused, resume};
 use crate::world::{World, WorldError, end_shared};
 
@@ -107,8 +110,7 @@ impl Lane {
                 let mut sorted = ids.clone();
                 sorted.sort_unstable();
                 self.refuse_twice(&sorted)?;
-                // Too large for any chunk: said here, not by the flush.
-                Draft::new(registry, &sorted, 1, self.cut.enableable)?;
+                let needs = self.checked_needs(&gone, &sorted)?;
                 let payload = if Come::LEN > 0 {
                     self.payload::<Come>(&ids)
                 } else {
@@ -117,6 +119,7 @@ impl Lane {
                 let op = self.push_op(Op::Change {
                     gone: gone.into(),
                     come: sorted.into(),
+                    needs,
                     payload,
                     combo: key.combo,
                 });
@@ -125,6 +128,22 @@ impl Lane {
             }
         };
         Ok(self.remember(key, op))
+    }
+
+    /// What comes by default with fragments that come, and does not go in the same move.
+    pub(super) fn checked_needs(
+        &self,
+        gone: &[FragmentId],
+        come: &[FragmentId],
+    ) -> Result<Box<[Need]>, FragmentError> {
+        let registry = self.universe.registry();
+        let needs = registry.needs_without(come, gone);
+        // Too large for any chunk: said here, not by the flush.
+        match needs.is_empty() {
+            true => Draft::new(registry, come, 1, self.cut.enableable)?,
+            false => Draft::new(registry, &with_needs(come, &needs), 1, self.cut.enableable)?,
+        };
+        Ok(needs.into())
     }
 
     /// The payload of a bundle type with these fragments.

@@ -11,7 +11,7 @@ use crate::fragment::info::functions::{CloneValue, DebugValue, clone_value, debu
 #[cfg(not(loom))]
 use crate::fragment::info::map_value::MapValue;
 use crate::fragment::info::saved_as::{PlainOps, SavedAs};
-use crate::fragment::{Fragment, FragmentError, FragmentInfo, Plain};
+use crate::fragment::{Fragment, FragmentError, FragmentInfo, Plain, Required};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// What can be asked for later than at the registration.
@@ -29,6 +29,8 @@ pub(super) struct Extras {
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
     /// 0: none. Changes once.
     pub(super) enableable: AtomicU32,
+    /// What comes with it.
+    pub(super) required: Required,
 }
 
 impl FragmentInfo {

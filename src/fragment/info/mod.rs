@@ -12,7 +12,7 @@ use core::alloc::Layout;
 use core::any::TypeId;
 use std::borrow::Cow;
 
-use crate::fragment::{FragmentKind, IsValue, MapEntities, PlainField, PlainVariant};
+use crate::fragment::{FragmentKind, IsValue, MapEntities, PlainField, PlainVariant, Required};
 use crate::sync::atomic::Ordering;
 
 use extras::Extras;
@@ -274,6 +274,11 @@ impl FragmentInfo {
     #[must_use]
     pub fn variants(&self) -> &'static [PlainVariant] {
         self.plain().map_or(&[], |plain| plain.variants)
+    }
+
+    /// What comes with it.
+    pub(crate) fn required(&self) -> &Required {
+        &self.extras.required
     }
 
     /// Whether it can be switched off and on for each entity.

@@ -3,6 +3,7 @@
 use crate::archetype::{Archetype, LONG_AGO, Mover, NOT_OPEN, begin, fold, place};
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
+use crate::fragment::with_needs;
 use crate::world::World;
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::check::{FlawPlace, Found, Held};
@@ -123,6 +124,15 @@ impl World {
             format!("{numbers} numbers of bundles are given to {count}")
         });
         for info in &self.bundles.infos {
+            if let Some(completed) = &info.completed {
+                let needs = self.registry().needs(&info.sorted);
+                let ids = with_needs(&info.sorted, &needs);
+                let known = self.by_composition.get(ids.as_slice()) == Some(&completed.archetype);
+                let known = known && info.archetype == NO_ARCHETYPE;
+                found.expect(known, FlawPlace::World, || {
+                    format!("a bundle's entities do not come to {}", completed.archetype)
+                });
+            }
             if info.archetype == NO_ARCHETYPE {
                 continue;
             }

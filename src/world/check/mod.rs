@@ -144,7 +144,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::archetype::{Change, Edge, Edges, Row};
+    use crate::archetype::{Change, Edge, Edges, Fills, Row};
     use crate::entity::Entity;
     use crate::fragment::{Bundle, Fragment, FragmentId, FragmentSet, Value};
 
@@ -321,6 +321,7 @@ mod tests {
                 carriers: Box::default(),
                 ended: edge.ended.clone(),
                 offsets: edge.offsets.clone(),
+                fills: Fills::default(),
                 bits: edge.bits.clone(),
                 ..*edge
             };

@@ -3,6 +3,7 @@
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::panics::refused;
+use crate::world::compose::Unready;
 use crate::world::create::columns;
 use crate::world::create::unfinished::{Singles, Unfinished, Written};
 use crate::world::watch::CREATED;
@@ -61,7 +62,8 @@ impl World {
         }
         let number = match self.bundle::<B>() {
             Ok(number) => number,
-            Err(error) => return Err(refused(bundles, error)),
+            Err(Unready::Refused(error)) => return Err(refused(bundles, error)),
+            Err(Unready::Completed(_)) => return self.create_batch_with_values(bundles),
         };
         let archetype = self.bundles.infos[number].archetype;
         let mut unfinished = Unfinished::new(self, archetype);
@@ -123,7 +125,8 @@ impl World {
         }
     }
 
-    /// Bundles whose shared values may differ: one by one.
+    /// Bundles whose shared values may differ, or that come with more than they have: one by one.
+    #[cold]
     fn create_batch_with_values<B: Bundle>(
         &mut self,
         mut bundles: impl Iterator<Item = B>,

@@ -14,6 +14,8 @@ use crate::chunk::Run;
 use crate::entity::Entity;
 use crate::fragment::{Bundle, Given, NO_COLUMN_LEFT, Pile, Value, refused_bundle};
 use crate::panics::{note, refused};
+use crate::world::bundles::Completed;
+use crate::world::compose::Unready;
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
@@ -50,7 +52,8 @@ impl World {
         }
         let number = match self.bundle::<B>() {
             Ok(number) => number,
-            Err(error) => return Err(refused_bundle(bundle, error)),
+            Err(Unready::Refused(error)) => return Err(refused_bundle(bundle, error)),
+            Err(Unready::Completed(_)) => return self.create_with_values(bundle),
         };
         let archetype = self.bundles.infos[number].archetype;
         // No `Result` where there is room: it would go through memory.
@@ -130,7 +133,7 @@ impl World {
     }
 
     /// Fills the row that `place` finds for an entity, which has its id then. The values of the bundle that are not for
-    /// columns are taken out first.
+    /// columns are taken out first; what comes with it by default is made before there is a row.
     fn placing_values<B: Bundle>(
         &mut self,
         bundle: B,
@@ -152,10 +155,18 @@ impl World {
         }
         let taken = self.take_in(values);
         let created = self.sharing_told(taken, |world, shared| {
-            let number = world.bundle::<B>()?;
-            let archetype = world.bundles.infos[number].archetype;
+            let number = world.bundles.number::<B>(world.universe.registry())?;
+            let Completed { archetype, fills } = world.bundle_numbered(number)?;
+            // Users' code: before anything is there.
+            let stock = fills.stock(1);
             let group = world.group_of(archetype, &TakenIn::key(shared));
-            let (entity, row) = place(world, archetype, group)?;
+            let (entity, row) = match place(world, archetype, group) {
+                Ok(placed) => placed,
+                Err(error) => return Err(refused(stock, error)),
+            };
+            let chunk = &world.archetypes[archetype as usize].chunks[row.chunk as usize];
+            // SAFETY: an empty row behind the chunk's last.
+            unsafe { stock.put(|offset| chunk.array(offset), row.row) };
             // Filled before anything else is done: what `sharing` ends with may panic. And what an observer panics with
             // must not come to it: the entity is there.
             let mut panicked = None;
@@ -163,7 +174,9 @@ impl World {
                 note(&mut panicked, || {
                     let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
                     // SAFETY: the chunk has room, and the offsets are the archetype's.
-                    let Ok(_) = unsafe { world.push(archetype, row.chunk, number, bundle, placed) };
+                    let Ok(_) = unsafe {
+                        world.push(archetype, row.chunk, number as usize, bundle, placed)
+                    };
                 });
             }
             Ok((entity, panicked))

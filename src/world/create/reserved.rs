@@ -6,6 +6,7 @@ use crate::archetype::{Row, Universe, place};
 use crate::chunk::Run;
 use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{Bundle, refused_bundle};
+use crate::world::compose::Unready;
 use crate::world::{World, WorldError};
 
 impl World {
@@ -61,7 +62,8 @@ impl World {
         }
         let number = match self.bundle::<B>() {
             Ok(number) => number,
-            Err(error) => return Err(refused_bundle(bundle, error)),
+            Err(Unready::Refused(error)) => return Err(refused_bundle(bundle, error)),
+            Err(Unready::Completed(_)) => return self.build_with_values(entity, bundle),
         };
         let archetype = self.bundles.infos[number].archetype;
         let room = self.room(archetype, 0).and_then(|row| {

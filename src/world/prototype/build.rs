@@ -7,6 +7,7 @@ use super::fill::{Plan, Target};
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::panics::{Panicked, note, resume};
+use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
@@ -43,10 +44,11 @@ impl World {
         let taken = self.take_in_copies(prototype);
         self.sharing_told(taken, |world, shared| {
             let bundle = world.bundles.number_of(&prototype.ids);
-            let archetype = world.bundle_numbered(bundle)?;
+            let completed = world.bundle_numbered(bundle)?;
+            let archetype = completed.archetype;
             let group = world.group_of(archetype, &TakenIn::key(shared));
             let row = world.room(archetype, group)?;
-            let told = world.fill_copy(entity, prototype, archetype, row)?;
+            let told = world.fill_copy(entity, prototype, completed, row)?;
             Ok(((), told))
         })
     }
@@ -57,7 +59,7 @@ impl World {
         &mut self,
         entity: Entity,
         prototype: &Prototype,
-        archetype: u32,
+        Completed { archetype, fills }: Completed,
         row: Row,
     ) -> Result<Panicked, WorldError> {
         let data = &self.archetypes[archetype as usize];
@@ -68,7 +70,7 @@ impl World {
             count: 1,
             past: false,
         };
-        let plan = Plan::new(data, prototype, empty());
+        let plan = Plan::new(data, prototype, empty(), fills);
         // SAFETY: a row behind the chunk's last, which holds no values.
         let mut panicked = unsafe { plan.fill(&to, 0) };
         let mut placed = Ok(());

@@ -13,6 +13,7 @@ use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::panics::{Panicked, after, first, note, resume};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::fork_join;
+use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
 use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
 use crate::world::{Batch, World, WorldError};
@@ -329,7 +330,7 @@ impl Claims<'_> {
         let key = TakenIn::key(&copies.shared);
         taken.push(copies);
         let bundle = world.bundles.number_of(&ids);
-        let archetype = world.bundle_numbered(bundle)?;
+        let Completed { archetype, fills } = world.bundle_numbered(bundle)?;
         if order.count > 0 {
             let group = world.group_of(archetype, &key);
             Claims::take(world, all, number, (archetype, group), order.count)?;
@@ -337,7 +338,7 @@ impl Claims<'_> {
         let writers = order.writers.iter().copied();
         let writers = writers.zip(written.iter().map(Vec::as_slice));
         let data = &world.archetypes[archetype as usize];
-        Ok(Plan::new(data, prototype, writers))
+        Ok(Plan::new(data, prototype, writers, fills))
     }
 }
 

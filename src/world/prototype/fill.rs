@@ -1,11 +1,12 @@
 //! Values for rows that were claimed: clones of a prototype's, and what users' closures make.
 
 use core::marker::PhantomData;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::Prototype;
-use crate::archetype::{Archetype, Chunk, Column};
+use crate::archetype::{Archetype, Chunk, Column, Fills};
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, NO_COLUMN_LEFT};
 use crate::panics::{Panicked, note};
 use crate::world::COLUMNS;
@@ -109,17 +110,18 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// `writers` come with their fragments, of which none is written twice; the archetype has those of the
-    /// prototype and theirs.
+    /// prototype and theirs, and those that are filled by default.
     pub(super) fn new(
         data: &Archetype,
         prototype: &'a Prototype,
         writers: impl Iterator<Item = (&'a dyn WriteRows, &'a [FragmentId])> + Clone,
+        fills: Arc<Fills>,
     ) -> Self {
         let written = writers.clone().map(|(_, ids)| ids);
         Self {
             archetype: data.number,
             prototype,
-            filling: Filling::new(&data.columns, prototype, written),
+            filling: Filling::new(&data.columns, prototype, written, fills),
             writers: writers.map(|(writer, _)| writer).collect(),
         }
     }
@@ -148,6 +150,8 @@ pub(crate) struct Filling {
     /// Columns, and which of the prototype's sources fills each.
     sources: SmallVec<[(Column, u32); 8]>,
     writers: SmallVec<[Written; 1]>,
+    /// What comes by default.
+    fills: Arc<Fills>,
     /// All is filled by its bytes: no users' code runs.
     is_plain: bool,
     /// Bytes of an entity.
@@ -163,13 +167,15 @@ struct Written {
 }
 
 impl Filling {
-    /// `written` are the fragments of each writer, none twice; each column is one of the prototype's or of theirs.
+    /// `written` are the fragments of each writer, none twice; each column is one of the prototype's or of theirs, or
+    /// filled by default.
     pub(crate) fn new<'a>(
         columns: &[Column],
         prototype: &Prototype,
         written: impl Iterator<Item = &'a [FragmentId]> + Clone,
+        fills: Arc<Fills>,
     ) -> Self {
-        let is_written = |id| written.clone().any(|ids| ids.contains(&id));
+        let is_written = |id| written.clone().any(|ids| ids.contains(&id)) || fills.has(id);
         let filled = columns.iter().filter(|column| !is_written(column.id));
         let sources = filled.map(|&column| match prototype.source(column.id) {
             Some(source) => (column, source as u32),
@@ -188,7 +194,8 @@ impl Filling {
         let sizes = columns.iter().map(|column| column.size as usize);
         Self {
             bytes: size_of::<crate::entity::Entity>() + sizes.sum::<usize>(),
-            is_plain: writers.is_empty() && sources.iter().all(is_bytes),
+            is_plain: writers.is_empty() && fills.is_empty() && sources.iter().all(is_bytes),
+            fills,
             sources,
             writers,
         }
@@ -231,8 +238,9 @@ impl Filling {
     ) -> Panicked {
         // Columns and writers that are done, and rows of the one under way.
         let (mut filled, mut written, mut made) = (0, 0, 0);
-        let mut panicked = None;
+        let (mut panicked, mut stock) = (None, None);
         note(&mut panicked, || {
+            stock = Some(self.fills.stock(to.count));
             for (column, source) in &self.sources {
                 let source = &prototype.sources[*source as usize];
                 // SAFETY: the caller's; the source is the column's.
@@ -250,6 +258,13 @@ impl Filling {
                 made = 0;
             }
         });
+        if panicked.is_none()
+            && let Some(stock) = stock.take()
+        {
+            // SAFETY: the caller's.
+            unsafe { stock.put(|offset| to.chunk.array(offset), to.first) };
+        }
+        note(&mut panicked, || drop(stock));
         if panicked.is_some() {
             let sources = self.sources.iter().map(|(column, _)| column).enumerate();
             let sources = sources.map(|(number, column)| (number, filled, column));

@@ -50,7 +50,8 @@ impl<'l> Kinds<'l> {
         self.all.len()
     }
 
-    /// The kind of an op; `None` if there are too many, or it is none of a single entity without shared values.
+    /// The kind of an op; `None` if there are too many, or it is none of a single entity without shared values, or with
+    /// what comes by default.
     pub(super) fn of(&mut self, lane: u32, op: u32) -> Option<u32> {
         let known = (self.ops.iter()).find(|&&(of, known, _)| (of, known) == (lane, op));
         if let Some(&(_, _, kind)) = known {
@@ -59,7 +60,8 @@ impl<'l> Kinds<'l> {
         let this = &self.lanes[lane as usize].ops[op as usize];
         let is_simple = match this {
             Op::Destroy => true,
-            Op::Change { combo, .. } => *combo == NONE,
+            // What comes by default is the general way's.
+            Op::Change { combo, needs, .. } => *combo == NONE && needs.is_empty(),
             Op::Switch { .. } | Op::Call { .. } => false,
         };
         if !is_simple || self.ops.len() == OPS {

@@ -1,0 +1,257 @@
+//! `Fills`: columns that get values by default, of fragments that [come with others](crate::fragment::required).
+//!
+//! Values are made before anything changes, in a [`Stock`], and moved into their rows in the middle of the change: users'
+//! code has run by then, and nothing can fail any more. What was made and is not needed is dropped with the stock.
+//!
+//! Must hold: a stock has as many values as it was made for, of each column, until they are moved out.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use std::alloc::{alloc, dealloc, handle_alloc_error};
+
+use smallvec::SmallVec;
+
+use crate::archetype::{Archetype, Column};
+use crate::fragment::{DropValues, FragmentId, FragmentRegistry, Maker, Need};
+use crate::panics::{end_all, note, resume_alone};
+
+/// A column, and what makes its values.
+#[derive(Debug)]
+struct Fill {
+    id: FragmentId,
+    /// Where it begins.
+    offset: u32,
+    /// Of a value.
+    layout: Layout,
+    drop: Option<DropValues>,
+    maker: Maker,
+}
+
+/// Columns of one archetype that get values by default. Mostly none.
+#[derive(Debug, Default)]
+pub(crate) struct Fills(Box<[Fill]>);
+
+impl Fills {
+    /// For needs that come, which lie in these columns. (Tags lie nowhere, and nothing is made.)
+    #[cold]
+    pub(crate) fn new(registry: &FragmentRegistry, needs: &[Need], columns: &[Column]) -> Self {
+        let fill = |need: &Need| {
+            let at = columns.binary_search_by_key(&need.id, |column| column.id);
+            let column = &columns[at.ok()?];
+            Some(Fill {
+                id: need.id,
+                offset: column.offset,
+                layout: registry.get(need.id)?.layout(),
+                drop: column.drop,
+                maker: registry.maker(*need)?.clone(),
+            })
+        };
+        Self(needs.iter().filter_map(fill).collect())
+    }
+
+    /// For needs that come to an archetype.
+    #[cold]
+    pub(crate) fn of(registry: &FragmentRegistry, needs: &[Need], to: &Archetype) -> Self {
+        Self::new(registry, needs, &to.columns)
+    }
+
+    /// Whether nothing is filled.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fragments that are filled.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = FragmentId> {
+        self.0.iter().map(|fill| fill.id)
+    }
+
+    /// Whether a column is filled.
+    pub(crate) fn has(&self, id: FragmentId) -> bool {
+        self.0.iter().any(|fill| fill.id == id)
+    }
+
+    /// Makes the values of so many rows. If users' code panics, those that it has made are dropped.
+    #[inline(always)]
+    pub(crate) fn stock(&self, rows: u32) -> Stock {
+        if self.0.is_empty() {
+            return Stock::empty();
+        }
+        self.make(rows)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self, rows: u32) -> Stock {
+        let mut stock = Stock::empty();
+        for fill in &self.0 {
+            stock.0.push(Made::room_for(fill, rows));
+            if let Some(made) = stock.0.last_mut() {
+                // SAFETY: room for so many values of the column's fragment.
+                unsafe {
+                    fill.maker
+                        .make(made.values.as_ptr(), rows as usize, &mut made.count)
+                };
+            }
+        }
+        stock
+    }
+}
+
+/// Values that rows are going to be filled with.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct Stock(SmallVec<[Made; 2]>);
+
+/// Those of one column.
+#[derive(Debug)]
+struct Made {
+    /// Where the column begins.
+    offset: u32,
+    /// Of a value.
+    layout: Layout,
+    drop: Option<DropValues>,
+    /// How many there is room for.
+    room: usize,
+    values: NonNull<u8>,
+    /// How many there are, and how many of them were moved out, the first ones.
+    count: usize,
+    moved: usize,
+}
+
+// SAFETY: values of fragments are `Send`.
+unsafe impl Send for Made {}
+// SAFETY: shared, values are only moved out, as `Stock::move_one` says.
+unsafe impl Sync for Made {}
+
+impl Stock {
+    /// Nothing is filled.
+    #[inline(always)]
+    fn empty() -> Self {
+        Self(SmallVec::new())
+    }
+
+    /// Moves all values to rows one behind the other, from this one on. `array` says where a column begins.
+    ///
+    /// # Safety
+    /// The columns are those of the archetype that the fills are of; they have as many rows as it was made for, which hold
+    /// no values there.
+    #[inline(always)]
+    pub(crate) unsafe fn put(mut self, array: impl Fn(u32) -> *mut u8, first: u32) {
+        for made in &mut self.0 {
+            // SAFETY: the caller's.
+            unsafe { made.put(array(made.offset), first, made.count) };
+        }
+    }
+
+    /// The same of the first `rows` of them. The others are dropped with the stock.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put), with so many rows, no more than it was made for.
+    pub(crate) unsafe fn put_first(
+        &mut self,
+        array: impl Fn(u32) -> *mut u8,
+        first: u32,
+        rows: u32,
+    ) {
+        for made in &mut self.0 {
+            // SAFETY: the caller's.
+            unsafe { made.put(array(made.offset), first, rows as usize) };
+        }
+    }
+
+    /// Moves the value of each column for the row with this number to where `to` says of the column.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put). The value is moved out once, and then the stock is [spent](Self::spent).
+    pub(crate) unsafe fn move_one(&self, number: u32, row: u32, array: impl Fn(u32) -> *mut u8) {
+        for made in &self.0 {
+            let size = made.layout.size();
+            let from = made.values.as_ptr().wrapping_add(number as usize * size);
+            let to = array(made.offset).wrapping_add(row as usize * size);
+            // SAFETY: the caller's.
+            unsafe { from.copy_to_nonoverlapping(to, size) };
+        }
+    }
+
+    /// All values were moved out.
+    pub(crate) fn spent(mut self) {
+        for made in &mut self.0 {
+            made.moved = made.count;
+        }
+    }
+}
+
+impl Made {
+    fn room_for(fill: &Fill, rows: u32) -> Self {
+        let room = rows as usize;
+        let values = match Self::bytes(fill.layout, room) {
+            // SAFETY: the size is not zero.
+            Some(bytes) => match NonNull::new(unsafe { alloc(bytes) }) {
+                Some(values) => values,
+                None => handle_alloc_error(bytes),
+            },
+            None => NonNull::without_provenance(match fill.layout.align().try_into() {
+                Ok(align) => align,
+                Err(_) => unreachable!("an alignment is a power of two"),
+            }),
+        };
+        Self {
+            offset: fill.offset,
+            layout: fill.layout,
+            drop: fill.drop,
+            room,
+            values,
+            count: 0,
+            moved: 0,
+        }
+    }
+
+    /// What so many values take; `None` if that is nothing.
+    fn bytes(layout: Layout, rows: usize) -> Option<Layout> {
+        // Rows of a chunk have room in it.
+        let bytes = layout.size() * rows;
+        let layout = Layout::from_size_align(bytes, layout.align()).ok();
+        layout.filter(|layout| layout.size() > 0)
+    }
+
+    /// # Safety
+    /// As for [`Stock::put`].
+    unsafe fn put(&mut self, array: *mut u8, first: u32, rows: usize) {
+        let size = self.layout.size();
+        let to = array.wrapping_add(first as usize * size);
+        // SAFETY: the caller's; the values move.
+        unsafe {
+            self.values.as_ptr().copy_to_nonoverlapping(to, size * rows);
+        }
+        self.moved = rows;
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        if let Some(drop) = self.drop {
+            for at in self.moved..self.count {
+                let value = self.values.as_ptr().wrapping_add(at * self.layout.size());
+                // SAFETY: a value that nobody has moved out, and nobody uses again.
+                note(&mut panicked, || unsafe { drop(value, 1) });
+            }
+        }
+        if let Some(bytes) = Self::bytes(self.layout, self.room) {
+            // SAFETY: allocated with this layout.
+            unsafe { dealloc(self.values.as_ptr(), bytes) };
+        }
+        resume_alone(panicked);
+    }
+}
+
+impl Drop for Stock {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            let mut panicked = None;
+            end_all(&mut panicked, self.0.drain(..));
+            resume_alone(panicked);
+        }
+    }
+}

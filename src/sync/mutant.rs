@@ -483,6 +483,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `lag_not_said`, by who held a mega-chunk for its memory",
     ),
     (
+        "required_after_settled",
+        "a fragment is required when it was worked out already what comes with the one that requires it",
+    ),
+    (
         "rewind_keeps_claims",
         "a world that cannot go back keeps the slots that it claimed for that",
     ),

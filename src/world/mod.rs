@@ -28,6 +28,7 @@ mod names;
 mod pending;
 mod printed;
 pub(crate) mod prototype;
+mod required;
 mod resources;
 pub(crate) mod runs;
 mod scattered;

@@ -45,6 +45,7 @@ mod refilled;
 mod reflected;
 mod refusals;
 mod remapped;
+mod required;
 mod resources_listed;
 mod roles;
 mod rolled_back;

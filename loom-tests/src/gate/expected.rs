@@ -508,6 +508,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_hints::a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened",
     ),
     (
+        "required_after_settled",
+        "fragment_registry::what_is_required_is_seen_by_who_settles_it_or_refused",
+    ),
+    (
         "rewind_keeps_claims",
         "entity_rewind::a_world_goes_back_or_changes_nothing_beside_one_that_creates",
     ),

@@ -4,7 +4,7 @@ use core::alloc::Layout;
 
 use loom::sync::Arc;
 use loom::thread::{self, JoinHandle};
-use megachunk::fragment::model::{is_among, switches};
+use megachunk::fragment::model::{is_among, require, required, settled, switches};
 use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
@@ -272,6 +272,54 @@ fn what_two_threads_make_enableable_is_counted_once() {
                 .iter()
                 .filter(|&&id| is_among(registry.get(id).expect("it is there"), 1));
             assert_eq!(first.count(), 1, "two have one number");
+        },
+    );
+}
+
+#[test]
+fn what_is_required_is_seen_by_who_settles_it_or_refused() {
+    model(
+        "what_is_required_is_seen_by_who_settles_it_or_refused",
+        Exhaustive,
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let owner = registry.register::<u8>().expect("room").id();
+            let needed = registry.register::<u16>().expect("room").id();
+            let other = spawn(&registry, move |registry| {
+                require(registry.get(owner).expect("it is there"), needed)
+            });
+            let info = registry.get(owner).expect("it is there");
+            let seen = settled(info);
+            let added = joined(other);
+            assert_eq!(seen.len(), usize::from(added), "worked out without it");
+            assert_eq!((settled(info), required(info)), (seen.clone(), seen));
+            assert_eq!(
+                require(info, needed),
+                added,
+                "what is there may be said again"
+            );
+        },
+    );
+}
+
+#[test]
+fn of_two_that_are_required_at_once_none_is_lost() {
+    model(
+        "of_two_that_are_required_at_once_none_is_lost",
+        Exhaustive,
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let owner = registry.register::<u8>().expect("room").id();
+            let needed = [owner, registry.register::<u16>().expect("room").id()];
+            let add = move |registry: &FragmentRegistry, at: usize| {
+                require(registry.get(owner).expect("it is there"), needed[at])
+            };
+            let other = spawn(&registry, move |registry| add(registry, 0));
+            assert!(add(&registry, 1));
+            assert!(joined(other));
+            let mut all = settled(registry.get(owner).expect("it is there"));
+            all.sort_unstable();
+            assert_eq!(all, needed);
         },
     );
 }

@@ -9,8 +9,6 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 
-use smallvec::SmallVec;
-
 use crate::archetype::{Archetype, Column};
 use crate::fragment::{DropValues, FragmentId, FragmentRegistry, Maker, Need};
 use crate::panics::{end_all, note, resume_alone};
@@ -75,7 +73,7 @@ impl Fills {
     #[inline(always)]
     pub(crate) fn stock(&self, rows: u32) -> Stock {
         if self.0.is_empty() {
-            return Stock::empty();
+            return Stock(None);
         }
         self.make(rows)
     }
@@ -83,25 +81,29 @@ impl Fills {
     #[cold]
     #[inline(never)]
     fn make(&self, rows: u32) -> Stock {
-        let mut stock = Stock::empty();
+        let mut all = Box::new(AllMade(Vec::with_capacity(self.0.len())));
         for fill in &self.0 {
-            stock.0.push(Made::room_for(fill, rows));
-            if let Some(made) = stock.0.last_mut() {
+            all.0.push(Made::room_for(fill, rows));
+            if let Some(made) = all.0.last_mut() {
                 // SAFETY: room for so many values of the column's fragment.
                 unsafe {
                     fill.maker
-                        .make(made.values.as_ptr(), rows as usize, &mut made.count)
-                };
+                        .make(made.values.as_ptr(), rows as usize, &mut made.count);
+                }
             }
         }
-        stock
+        Stock(Some(all))
     }
 }
 
 /// Values that rows are going to be filled with.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct Stock(SmallVec<[Made; 2]>);
+pub(crate) struct Stock(Option<Box<AllMade>>);
+
+/// Those of all columns; dropped each by itself.
+#[derive(Debug)]
+struct AllMade(Vec<Made>);
 
 /// Those of one column.
 #[derive(Debug)]
@@ -125,22 +127,16 @@ unsafe impl Send for Made {}
 unsafe impl Sync for Made {}
 
 impl Stock {
-    /// Nothing is filled.
-    #[inline(always)]
-    fn empty() -> Self {
-        Self(SmallVec::new())
-    }
-
     /// Moves all values to rows one behind the other, from this one on. `array` says where a column begins.
     ///
     /// # Safety
     /// The columns are those of the archetype that the fills are of; they have as many rows as it was made for, which hold
     /// no values there.
     #[inline(always)]
-    pub(crate) unsafe fn put(mut self, array: impl Fn(u32) -> *mut u8, first: u32) {
-        for made in &mut self.0 {
+    pub(crate) unsafe fn put(self, array: impl Fn(u32) -> *mut u8, first: u32) {
+        if let Some(mut all) = self.0 {
             // SAFETY: the caller's.
-            unsafe { made.put(array(made.offset), first, made.count) };
+            unsafe { all.put(&array, first) };
         }
     }
 
@@ -154,7 +150,7 @@ impl Stock {
         first: u32,
         rows: u32,
     ) {
-        for made in &mut self.0 {
+        for made in self.all_mut() {
             // SAFETY: the caller's.
             unsafe { made.put(array(made.offset), first, rows as usize) };
         }
@@ -165,7 +161,7 @@ impl Stock {
     /// # Safety
     /// As for [`put`](Self::put). The value is moved out once, and then the stock is [spent](Self::spent).
     pub(crate) unsafe fn move_one(&self, number: u32, row: u32, array: impl Fn(u32) -> *mut u8) {
-        for made in &self.0 {
+        for made in self.0.iter().flat_map(|all| &all.0) {
             let size = made.layout.size();
             let from = made.values.as_ptr().wrapping_add(number as usize * size);
             let to = array(made.offset).wrapping_add(row as usize * size);
@@ -176,9 +172,13 @@ impl Stock {
 
     /// All values were moved out.
     pub(crate) fn spent(mut self) {
-        for made in &mut self.0 {
+        for made in self.all_mut() {
             made.moved = made.count;
         }
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Made> {
+        self.0.iter_mut().flat_map(|all| &mut all.0)
     }
 }
 
@@ -246,12 +246,25 @@ impl Drop for Made {
     }
 }
 
-impl Drop for Stock {
-    fn drop(&mut self) {
-        if !self.0.is_empty() {
-            let mut panicked = None;
-            end_all(&mut panicked, self.0.drain(..));
-            resume_alone(panicked);
+impl AllMade {
+    /// Moves all.
+    ///
+    /// # Safety
+    /// As for [`Stock::put`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn put(&mut self, array: &dyn Fn(u32) -> *mut u8, first: u32) {
+        for made in &mut self.0 {
+            // SAFETY: the caller's.
+            unsafe { made.put(array(made.offset), first, made.count) };
         }
+    }
+}
+
+impl Drop for AllMade {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        end_all(&mut panicked, self.0.drain(..));
+        resume_alone(panicked);
     }
 }

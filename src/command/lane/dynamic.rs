@@ -36,6 +36,9 @@ pub(super) struct DynamicOps {
     payload_of: HashMap<Ids8, u32>,
 }
 
+/// A row that is empty: its stream, its private chunk, which one there.
+type RowOf = (u32, u32, u32);
+
 /// A bundle that is ready to be recorded.
 struct Sorted {
     /// Of all its values.
@@ -95,7 +98,7 @@ impl Lane {
         sorted: &Sorted,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
-    ) -> Result<(Entity, (u32, u32, u32), Stock), WorldError> {
+    ) -> Result<(Entity, RowOf, Stock), WorldError> {
         let (stream, fills) = self.stream_with_needs(&sorted.ids, sorted.combo)?;
         let (private, row) = self.room(stream)?;
         let place = place(self.privates[private as usize].chunk.run, row);

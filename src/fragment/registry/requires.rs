@@ -50,6 +50,7 @@ impl FragmentRegistry {
     ///   it would make the removal of one fragment depend on all others.) And what is copied as it is has what it had: a
     ///   [clone](crate::world::World::clone_entity), an entity that moves to another world, or a world that is loaded. What
     ///   a file from before lacks is added by [`add_required`](crate::world::World::add_required).
+    /// * Prototypes and templates say of themselves what they were given; their copies have more.
     /// * It is said for all worlds of the [universe](crate::world::Universe), before any of them, or a recorder, has met the
     ///   owner in what comes: from then on it is settled what it requires.
     ///

@@ -65,6 +65,8 @@ pub use plain::{
     enum_shape, fields_name_entities, fields_take_any_bytes, is_field, is_one_of, map_field,
     plain_field, plain_variants, struct_shape,
 };
+#[cfg(not(loom))]
+pub(crate) use registry::new_identity;
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;

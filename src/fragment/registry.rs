@@ -71,7 +71,8 @@ const NEAR_STEPS: usize = if cfg!(loom) { 1 } else { 3 };
 /// moment, one waits until the other has stored it. 65,535 fragments at most; memory only for those
 /// that there are, and eight pages for the first three hundred and most of the next thousand.
 ///
-/// A fragment stays as long as the registry, which is its universe's: none is ever taken out, nor is its number given
+/// A fragment stays as long as the registry, which is its universe's, or that of several that are
+/// [like](crate::archetype::Universe::like) each other: none is ever taken out, nor is its number given
 /// again, whether or not an entity has it. So a script that is loaded again [finds](Self::find) under its name what it
 /// has defined before, and defines only what is new: see [`define_plain`](Self::define_plain). One that makes up names as
 /// it goes on comes to [`FragmentError::TooMany`].
@@ -405,8 +406,8 @@ impl FragmentRegistry {
     }
 }
 
-/// A number that no registry had before.
-fn new_identity() -> u64 {
+/// A number that no registry had before, nor who else has one of these.
+pub(crate) fn new_identity() -> u64 {
     // Not one of the sync room's: it is no part of the protocol.
     static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
     // Ordering: only uniqueness matters.

@@ -178,7 +178,7 @@ impl World {
         archetype: u32,
         row: Row,
     ) -> Option<(*mut T, &Chunk, usize)> {
-        let id = self.universe.registry().of::<T>()?.id();
+        let id = self.registry.of::<T>()?.id();
         let data = &self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
         if size_of::<T>() == 0 {
@@ -322,7 +322,7 @@ impl World {
     /// The bits of a fragment, if an archetype has it, and it can be switched there.
     #[inline(always)]
     fn enabled_bits<T: Fragment>(&self, archetype: u32) -> Option<(&Archetype, EnabledBits)> {
-        let id = self.universe.registry().of::<T>()?.id();
+        let id = self.registry.of::<T>()?.id();
         let data = &self.archetypes[archetype as usize];
         Some((data, data.enabled_of(id)?))
     }
@@ -332,7 +332,7 @@ impl World {
     #[inline(never)]
     fn unswitchable<T: Fragment>(&self, archetype: u32, entity: Entity) -> WorldError {
         let set = &self.archetypes[archetype as usize].set;
-        match self.universe.registry().of::<T>() {
+        match self.registry.of::<T>() {
             Some(info) if set.contains(info.id()) => WorldError::NotEnableable {
                 name: info.name().into(),
             },

@@ -160,6 +160,9 @@ use watch::Watch;
 /// fragments).
 #[doc(alias = "EntityManager")]
 pub struct World {
+    /// The universe's, at hand for each look at a value. Before the universe, which leaves it to a later one if nobody else
+    /// has it.
+    pub(crate) registry: Arc<FragmentRegistry>,
     pub(crate) universe: Arc<Universe>,
     /// Its number in the universe.
     pub(crate) number: u16,
@@ -252,6 +255,7 @@ impl World {
     pub fn of(universe: &Arc<Universe>) -> Result<Self, WorldError> {
         let number = universe.add_world().ok_or(WorldError::TooManyWorlds)?;
         Ok(Self {
+            registry: Arc::clone(universe.shared_registry()),
             universe: Arc::clone(universe),
             number,
             mark: WorldMark::new(number),
@@ -312,9 +316,10 @@ impl World {
     }
 
     /// The fragments that its universe knows.
+    #[inline]
     #[must_use]
     pub fn registry(&self) -> &FragmentRegistry {
-        self.universe.registry()
+        &self.registry
     }
 
     /// Entities that live in this world, without reserved ones. O(archetypes).

@@ -11,6 +11,7 @@ mod layout_oracle;
 #[path = "../support/snapshot_world.rs"]
 mod snapshot_world;
 
+mod alike;
 mod archetypes;
 mod batches;
 mod between;

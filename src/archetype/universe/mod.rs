@@ -7,6 +7,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::io;
+use std::sync::Arc;
 
 use crate::archetype::directory::{Directory, Finder, WorldMark};
 use crate::archetype::world_numbers::WorldNumbers;
@@ -16,7 +17,7 @@ use crate::entity::{
     RelocateError, overwritten,
 };
 use crate::flaw::Found;
-use crate::fragment::FragmentRegistry;
+use crate::fragment::{FragmentRegistry, new_identity};
 
 use spare::{Parts, RETAIN};
 
@@ -44,11 +45,14 @@ pub struct Universe {
     chunks: ManuallyDrop<MegachunkAllocator>,
     /// All of it is left to the next universe of the process.
     recycles: bool,
-    registry: ManuallyDrop<FragmentRegistry>,
+    /// Universes that are [like](Universe::like) each other have one.
+    registry: ManuallyDrop<Arc<FragmentRegistry>>,
     directory: ManuallyDrop<Directory>,
     worlds: ManuallyDrop<WorldNumbers>,
     /// Ids do not depend on threads.
     ordered: bool,
+    /// Unique in the process.
+    identity: u64,
     /// From which claim word on a slot may be free, in an ordered universe.
     pub(crate) lowest: Lowest,
 }
@@ -67,10 +71,7 @@ impl Universe {
     /// If the system has no address space left; [`with`](Self::with) returns the error instead.
     #[must_use]
     pub fn new() -> Self {
-        match spare::take().map_or_else(Self::anew, |spare| Self::on(spare, true)) {
-            Ok(universe) => universe,
-            Err(error) => panic!("no address space for a universe: {error}"),
-        }
+        Self::found(None)
     }
 
     /// A universe in which ids do not depend on threads: a program that does the same gets the same ids,
@@ -112,6 +113,57 @@ impl Universe {
         Ok(universe)
     }
 
+    /// Another universe with the registry of this one: what is registered or defined in one of them, before or later, both
+    /// know, by the same number and name, with all that was said of it. For a server with a thousand rooms, or a test with
+    /// many worlds, which register once.
+    ///
+    /// They share nothing else. Ids, chunks and worlds are its own: an [`Entity`] of one means nothing in the other, and
+    /// entities do not move between them. Values, prototypes, templates and queries of run time
+    /// ([`DynamicQuery`](crate::query::DynamicQuery)) that were made with one serve the worlds of both, as they name
+    /// fragments only (handles in values lead to where they led); so does a snapshot, as of any other universe that has
+    /// registered the same. It has the options of [`new`](Self::new), is [ordered](Self::ordered) if this one is, and finds
+    /// memory that others left as they do. They end in any order; the last one takes the registry along.
+    ///
+    /// Registering is as it is in one universe: any thread of any of them at any time, lock-free.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let lobby = Arc::new(Universe::new());
+    /// let health = lobby.registry().register_plain_as::<u32>("health")?.id();
+    /// let rooms: Result<Vec<World>, WorldError> =
+    ///     (0..3).map(|_| World::of(&Arc::new(Universe::like(&lobby)))).collect();
+    /// for room in &mut rooms? {
+    ///     room.create((100_u32,))?;
+    ///     assert_eq!(room.registry().find("health").map(|info| info.id()), Some(health));
+    ///     // Said in a room, known in all.
+    ///     room.registry().register_plain_as::<f32>("speed")?;
+    /// }
+    /// assert!(lobby.registry().find("speed").is_some() && lobby.count() == 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`new`](Self::new); [`like_with`](Self::like_with) returns the error instead.
+    #[must_use]
+    pub fn like(other: &Self) -> Self {
+        Self::found(Some(other))
+    }
+
+    /// A universe that is [like](Self::like) another one, with an index and an allocator that have these options; as for
+    /// [`with`](Self::with), its memory is its own.
+    ///
+    /// # Errors
+    /// What the system said, if it has no address space left.
+    pub fn like_with(
+        other: &Self,
+        index: &IndexOptions,
+        chunks: &ChunkOptions,
+    ) -> io::Result<Self> {
+        Self::on(Self::parts(index, chunks)?, false, Some(other))
+    }
+
     /// Gives the memory back that universes left for later ones; whether there was any.
     pub fn forget_spare() -> bool {
         spare::forget()
@@ -126,14 +178,17 @@ impl Universe {
     /// # Errors
     /// What the system said, if it has no address space left.
     pub fn with(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Self> {
-        Self::on(Self::parts(index, chunks)?, false)
+        Self::on(Self::parts(index, chunks)?, false, None)
     }
 
-    fn anew() -> io::Result<Self> {
-        Self::on(
-            Self::parts(&IndexOptions::new(), &ChunkOptions::new().retain(RETAIN))?,
-            true,
-        )
+    /// On memory that another one left, or that is new.
+    fn found(like: Option<&Self>) -> Self {
+        let new = || Self::parts(&IndexOptions::new(), &ChunkOptions::new().retain(RETAIN));
+        let parts = spare::take().map_or_else(new, Ok);
+        match parts.and_then(|parts| Self::on(parts, true, like)) {
+            Ok(universe) => universe,
+            Err(error) => panic!("no address space for a universe: {error}"),
+        }
     }
 
     fn parts(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Parts> {
@@ -146,8 +201,12 @@ impl Universe {
         })
     }
 
-    fn on(parts: Parts, recycles: bool) -> io::Result<Self> {
-        let registry = parts.registry.map_or_else(FragmentRegistry::try_new, Ok)?;
+    fn on(parts: Parts, recycles: bool, like: Option<&Self>) -> io::Result<Self> {
+        let registry = match (like, parts.registry) {
+            (Some(like), _) => Arc::clone(&like.registry),
+            (None, Some(spare)) => Arc::new(spare),
+            (None, None) => Arc::new(FragmentRegistry::try_new()?),
+        };
         let index = (parts.index).map_or_else(|| IndexOptions::new().build(), Ok)?;
         Ok(Self {
             index: ManuallyDrop::new(index),
@@ -156,12 +215,13 @@ impl Universe {
             registry: ManuallyDrop::new(registry),
             directory: ManuallyDrop::new(parts.directory),
             worlds: ManuallyDrop::new(parts.worlds),
-            ordered: false,
+            ordered: like.is_some_and(|like| like.ordered),
+            identity: new_identity(),
             lowest: Lowest::new(),
         })
     }
 
-    /// The fragments of all its worlds.
+    /// The fragments of all its worlds, and of those of universes that are [like](Self::like) it.
     #[inline(always)]
     #[must_use]
     pub fn registry(&self) -> &FragmentRegistry {
@@ -248,6 +308,16 @@ impl Universe {
             Err(RelocateError::Entity(error)) => Err(error),
             Err(_) => Err(EntityError::new(entity, EntityFault::AlreadyBuilt)),
         }
+    }
+
+    /// Its number: no other universe of the process has it, not even on the same memory.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// The registry, for who may outlive the universe.
+    pub(crate) fn shared_registry(&self) -> &Arc<FragmentRegistry> {
+        &self.registry
     }
 
     /// Entities of all its worlds, reserved ones included: exact while nothing changes.
@@ -408,7 +478,8 @@ impl Drop for Universe {
             spare::leave(Parts {
                 chunks,
                 index: index.recycle(),
-                registry: registry.recycle(),
+                // The last one of those that have it leaves it.
+                registry: Arc::into_inner(registry).and_then(FragmentRegistry::recycle),
                 directory,
                 worlds,
             });

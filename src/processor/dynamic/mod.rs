@@ -80,7 +80,8 @@ use script::{BoxError, Given, Made, Maker};
 /// the same, one of them to write: of entities that both may see, or a resource; and
 /// [`ScheduleError::Query`](super::ScheduleError::Query) with
 /// [`QueryError::OtherUniverse`](crate::query::QueryError::OtherUniverse) if a query was built for worlds of another universe
-/// (as loading makes one: for worlds that come in the place of others there is [`dynamic_processor_with`]),
+/// (as loading makes one: for worlds that come in the place of others there is [`dynamic_processor_with`], or a universe that
+/// is [like](crate::world::Universe::like) theirs),
 /// or with [`QueryError::Writes`](crate::query::QueryError::Writes) if it writes a chunk fragment. (Any query may
 /// [look at](crate::query::ChunkView::chunk_fragment) those of the chunks that it sees, without saying so: they are written
 /// by who has the world to itself, an [`exclusive_processor`](super::exclusive_processor).) A resource that is not there is
@@ -100,11 +101,11 @@ pub fn dynamic_processor<R: ProcessorOutput + 'static>(
 /// [rolled back](super::Simulation::roll_back_to), goes on with [another world](super::Simulation::replace_world), and loads
 /// one, as if its queries were typed.
 ///
-/// A number means the same fragment in one universe alone. So `make` gives, beside the queries, what it has found that `run`
+/// A number means the same fragment in one universe alone, and those [like](crate::world::Universe::like) it. So `make` gives, beside the queries, what it has found that `run`
 /// is to know: numbers, most of all. (What `run` keeps by itself stays from one world to the next.) It is called when the
 /// schedule is [solved](super::Schedule::solve) on a world that is new to the processor: by the first run there, after it was
 /// added, [replaced](super::Schedule::replace), or its schedule [detached](super::Schedule::detach). A run costs what one of a
-/// `dynamic_processor` does. What was made for a world goes when another comes in its place, so that its universe can end.
+/// `dynamic_processor` does. What was made for a world goes when another comes in its place, so that its fragments can end.
 ///
 /// ```
 /// use core::time::Duration;

@@ -1,7 +1,7 @@
 //! `Script`: what a processor with queries of run time runs, and where it has the queries from.
 //!
 //! Must hold: it is asked for queries whenever a world is new to the processor, before it runs there, and they are looked
-//! at then. It keeps them alive no longer than it may: a query keeps its universe.
+//! at then. It keeps them alive no longer than it may: a query keeps its registry.
 
 use std::error::Error;
 
@@ -28,7 +28,7 @@ pub(super) trait Script<R>: Send {
     fn run(&mut self, params: DynamicParams<'_>) -> R;
 }
 
-/// A closure whose queries were given with it: they are of one universe.
+/// A closure whose queries were given with it: they are of one registry.
 pub(super) struct Given<F>(pub(super) F);
 
 impl<R, F: FnMut(DynamicParams<'_>) -> R + Send> Script<R> for Given<F> {

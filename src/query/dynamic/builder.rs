@@ -193,7 +193,7 @@ impl<'w> DynamicQueryBuilder<'w> {
             in_calls(error, "by `write`, or by `optional` with `Access::Write`")
         })?;
         Ok(DynamicQuery::new(
-            Arc::clone(self.world.universe()),
+            Arc::clone(self.world.universe().shared_registry()),
             requirements,
             lends.into(),
             self.changed.into(),

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::archetype::{Archetype, Universe};
+use crate::archetype::Archetype;
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::dynamic::builder::DynamicQueryBuilder;
@@ -17,7 +17,8 @@ use crate::world::{World, WorldError};
 /// A query that was put together at run time, to keep: what it lends and sees, and the archetypes that match,
 /// which are looked for once.
 ///
-/// It runs on every world of the universe that it was built for.
+/// It runs on every world of the universe that it was built for, and of those that are [like](crate::world::Universe::like)
+/// it. (Of worlds in turn each looks for its archetypes anew: where many take turns, one query for each costs less.)
 ///
 /// ```
 /// use core::alloc::Layout;
@@ -47,7 +48,7 @@ use crate::world::{World, WorldError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DynamicQuery {
-    universe: Arc<Universe>,
+    registry: Arc<FragmentRegistry>,
     requirements: Requirements,
     pub(super) lends: Box<[Lend]>,
     changed: Box<[FragmentId]>,
@@ -106,7 +107,7 @@ pub(super) enum LendPlace {
 /// What it lends and asks for, by names, and how many archetypes match, not which.
 impl fmt::Debug for DynamicQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let registry = self.universe.registry();
+        let registry = &*self.registry;
         let lent = |write| -> FragmentSet {
             let lends = self.lends.iter().filter(|lend| lend.write == write);
             lends.map(|lend| lend.id).collect()
@@ -125,13 +126,13 @@ impl fmt::Debug for DynamicQuery {
 }
 
 impl DynamicQuery {
-    /// A query for worlds of this world's universe, in the making.
+    /// A query for worlds of this world's universe, and of those like it, in the making.
     pub fn builder(world: &World) -> DynamicQueryBuilder<'_> {
         DynamicQueryBuilder::new(world)
     }
 
     pub(super) fn new(
-        universe: Arc<Universe>,
+        registry: Arc<FragmentRegistry>,
         requirements: Requirements,
         lends: Box<[Lend]>,
         changed: Box<[FragmentId]>,
@@ -139,7 +140,7 @@ impl DynamicQuery {
         moved: bool,
     ) -> Self {
         Self {
-            universe,
+            registry,
             requirements,
             lends,
             changed,
@@ -230,7 +231,7 @@ impl DynamicQuery {
     /// [`QueryError::OtherUniverse`]; [`QueryError::Writes`] if it lends a fragment to be written.
     pub fn read<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
         if let Some(lend) = self.lends.iter().find(|lend| lend.write) {
-            let info = self.universe.registry().get(lend.id);
+            let info = self.registry.get(lend.id);
             let name = info.map_or("", |info| info.name()).into();
             return Err(QueryError::Writes { name });
         }
@@ -241,14 +242,14 @@ impl DynamicQuery {
         if !self.is_for(world) {
             return Err(QueryError::OtherUniverse);
         }
-        // SAFETY: its universe; `on` has the world to itself, and `read` writes nothing.
+        // SAFETY: its registry; `on` has the world to itself, and `read` writes nothing.
         Ok(unsafe { self.run_at(world, world.begin_version()) })
     }
 
     /// The query on a world, for a processor, whose changes get this version.
     ///
     /// # Safety
-    /// The world is of the query's universe. For `'q` nobody else has what the query lends in a way that conflicts, and no
+    /// The query [is for](Self::is_for) the world. For `'q` nobody else has what the query lends in a way that conflicts, and no
     /// entity moves.
     #[inline]
     pub(crate) unsafe fn run_at<'q>(
@@ -277,9 +278,9 @@ impl DynamicQuery {
         (self.world, self.origin) = (NO_WORLD, NO_WORLD);
     }
 
-    /// Whether it was built for worlds of this one's universe.
+    /// Whether its fragments' numbers mean the same to this world: it was built for one of its universe, or of one like it.
     pub(crate) fn is_for(&self, world: &World) -> bool {
-        Arc::ptr_eq(&self.universe, world.universe())
+        Arc::ptr_eq(&self.registry, world.universe().shared_registry())
     }
 
     /// Looks at the archetypes that have come.

@@ -28,7 +28,7 @@ use crate::world::{Batch, World};
 #[derive(Clone, Debug, Default)]
 pub struct Spawned {
     entries: Vec<Handles>,
-    /// The number of the universe's registry, once there are handles: they mean nothing in another one.
+    /// The universe's identity, once there are handles: they mean nothing in another one.
     universe: Option<u64>,
 }
 
@@ -108,7 +108,7 @@ impl Spawned {
 
     /// Takes the entities of a batch in.
     pub(super) fn extend(&mut self, world: &World, entry: usize, batch: &Batch) {
-        self.universe = Some(world.registry().identity());
+        self.universe = Some(world.universe().identity());
         let slices = batch.slices(world);
         slices.for_each(|entities| self.entries[entry].extend(entities));
     }
@@ -153,7 +153,7 @@ impl Spawned {
     /// If a fragment's `drop` panics; all are gone then.
     #[doc(alias = "DoDespawning")]
     pub fn despawn(&self, world: &mut World) -> usize {
-        if self.universe != Some(world.registry().identity()) {
+        if self.universe != Some(world.universe().identity()) {
             return 0;
         }
         let living: Vec<Entity> = self.iter().filter(|&e| world.is_built(e)).collect();

@@ -153,6 +153,14 @@ impl Archetype {
         first
     }
 
+    /// The chunk that is filled next in an archetype without shared values, if there is one, with room for so many. O(1).
+    #[inline]
+    pub(crate) fn open_with(&self, count: u32) -> Option<u32> {
+        let open = *self.groups[0].open.last()?;
+        let chunk = &self.chunks[open as usize];
+        (chunk.capacity - chunk.len >= count).then_some(open)
+    }
+
     /// After rows have left a chunk: it is filled again, if it was not to be, and there is room enough.
     pub(crate) fn reopen(&mut self, position: u32) {
         let chunk = &self.chunks[position as usize];

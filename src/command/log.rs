@@ -155,6 +155,16 @@ impl Log {
     /// Sets a mark before the next command.
     fn mark(&mut self, payloads: &[Payload]) {
         self.last = 0;
+        if self.words.is_empty() {
+            // Nothing has values yet.
+            self.marks.push(Mark {
+                words: 0,
+                entities: 0,
+                rows: 0,
+                payloads: 0,
+            });
+            return;
+        }
         let rows = payloads.iter().map(|payload| payload.len() as u32);
         // Many recorders have no values.
         let last = self.marks.last().map_or(0..0, |mark| mark.rows());
@@ -192,6 +202,23 @@ impl Log {
                 rows: &self.rows[mark.rows()],
             }
         })
+    }
+
+    /// For whom the only command is, and what it does; `None` if there are more, or none.
+    pub(super) fn only(&self) -> Option<(Entity, u32)> {
+        match (&*self.words, &*self.entities) {
+            ([word], [entity]) => Some((*entity, word.op())),
+            _ => None,
+        }
+    }
+
+    /// For whom the commands are, if all do the same, each for another entity than the one before; and what that is.
+    pub(super) fn alike(&self) -> Option<(&[Entity], u32)> {
+        let first = self.words.first()?;
+        let alike = self.entities.len() == self.words.len()
+            && self.marks.len() == 1
+            && self.words.iter().all(|word| word == first);
+        alike.then_some((&*self.entities, first.op()))
     }
 
     /// Forgets all commands, and keeps the room.

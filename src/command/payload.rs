@@ -248,13 +248,12 @@ impl Payload {
         let mut panicked = None;
         let rows = core::mem::take(&mut self.len);
         for column in &mut self.columns {
+            let Some(drop) = column.drop else { continue };
             let marks = core::mem::take(&mut column.marks);
-            if let Some(drop) = column.drop {
-                for row in 0..rows as u32 {
-                    if marks[row as usize] == 0 {
-                        // SAFETY: a value that nobody has moved out, and nobody uses again.
-                        note(&mut panicked, || unsafe { drop(column.row(row), 1) });
-                    }
+            for row in 0..rows as u32 {
+                if marks[row as usize] == 0 {
+                    // SAFETY: a value that nobody has moved out, and nobody uses again.
+                    note(&mut panicked, || unsafe { drop(column.row(row), 1) });
                 }
             }
             column.marks = marks;

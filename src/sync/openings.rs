@@ -170,6 +170,18 @@ impl Openings {
             .store(lead.map_or(UNSETTLED, |lead| lead.0), Ordering::Relaxed);
     }
 
+    /// Nothing is left of all that were counted, for who has the openings and their pool to itself: as by a collection and
+    /// [`settle`](Self::settle), without a read-modify-write. All that were opened have closed, or are never to be heard of
+    /// again.
+    #[inline]
+    pub fn settle_alone(&self) {
+        // Ordering: Relaxed, thrice: the caller has seen all that others have done. No collection is counted: nothing waits
+        // anywhere that a later one could miss.
+        let count = self.count.load(Ordering::Relaxed);
+        let lead = count.wrapping_sub(self.idle.load(Ordering::Relaxed));
+        self.settled.store(lead, Ordering::Relaxed);
+    }
+
     /// Whether nothing was opened since nothing was left, but what has closed idle.
     #[inline]
     pub fn is_settled(&self) -> bool {

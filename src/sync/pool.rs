@@ -36,6 +36,7 @@
 //! come to lie there. The first look into it is behind an Acquire, too.
 
 mod collected;
+mod only;
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -46,6 +47,7 @@ use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
 pub use collected::Collected;
+pub use only::Only;
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::{local, mutant};

@@ -3,7 +3,7 @@
 //! A [`Roster`] of things that are told apart by their types; its invariant says that a type stands in it once.
 //! (The models `world_attached` are about such a roster.)
 
-use core::any::Any;
+use core::any::{Any, TypeId};
 use core::convert::Infallible;
 use core::fmt;
 
@@ -50,34 +50,50 @@ pub(crate) trait Attachment: Any + Send + Sync {
 
 /// The list.
 #[derive(Default)]
-pub(crate) struct Attached(Roster<Box<dyn Attachment>>);
+pub(crate) struct Attached(Roster<One>);
 
-/// A thing as what it is, if it is that.
-#[inline]
-fn as_one<T: Attachment>(value: &dyn Attachment) -> Option<&T> {
-    (value as &dyn Any).downcast_ref()
+/// A thing, and its type, which is asked for more often than the thing is called.
+struct One {
+    of: TypeId,
+    value: Box<dyn Attachment>,
+}
+
+impl One {
+    /// The thing as what it is, if it is that.
+    #[inline]
+    fn get<T: Attachment>(&self) -> Option<&T> {
+        if self.of != TypeId::of::<T>() {
+            return None;
+        }
+        (&*self.value as &dyn Any).downcast_ref()
+    }
 }
 
 impl Attached {
     /// What there is of a type. Wait-free, O(attachments).
     pub(crate) fn get<T: Attachment>(&self) -> Option<&T> {
-        self.iter().find_map(as_one)
+        self.0.iter().find_map(One::get)
     }
 
     /// What there is of a type, to change. O(attachments).
     pub(crate) fn get_mut<T: Attachment>(&mut self) -> Option<&mut T> {
         let mut values = self.0.iter_mut();
-        values.find_map(|value| (&mut **value as &mut dyn Any).downcast_mut())
+        values.find_map(|one| (&mut *one.value as &mut dyn Any).downcast_mut())
     }
 
     /// What there is of a type, made if there is none. Lock-free.
     pub(crate) fn get_or_attach<T: Attachment>(&self, make: impl FnOnce() -> T) -> &T {
         let attached = self.0.find_or_add(
-            |value| as_one::<T>(&**value).is_some(),
-            || Ok(Box::new(make()) as _),
+            |one| one.of == TypeId::of::<T>(),
+            || {
+                Ok(One {
+                    of: TypeId::of::<T>(),
+                    value: Box::new(make()),
+                })
+            },
         );
-        let Ok::<_, Infallible>((_, value)) = attached;
-        match as_one(&**value) {
+        let Ok::<_, Infallible>((_, one)) = attached;
+        match one.get() {
             Some(attached) => attached,
             None => unreachable!("it was found by its type"),
         }
@@ -85,19 +101,19 @@ impl Attached {
 
     /// Has all give memory back in which there is nothing; how many chunks.
     pub(crate) fn trim(&mut self) -> usize {
-        self.0.iter_mut().map(|value| value.trim()).sum()
+        self.0.iter_mut().map(|one| one.value.trim()).sum()
     }
 
     /// Says to all that the world goes back to this time.
     pub(crate) fn go_back(&mut self, time: u64, panicked: &mut Panicked) {
         self.0
             .iter_mut()
-            .for_each(|value| value.go_back(time, panicked));
+            .for_each(|one| one.value.go_back(time, panicked));
     }
 
     /// All that there is.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Attachment> {
-        self.0.iter().map(|value| &**value)
+        self.0.iter().map(|one| &*one.value)
     }
 
     /// Says to all that the world ends.
@@ -107,9 +123,12 @@ impl Attached {
 
     /// Lets those go that nobody else has of an ended world, as far as they keep no users' values.
     pub(crate) fn let_go(&mut self) {
-        for value in self.0.iter_mut() {
-            if value.may_go() {
-                *value = Box::new(Gone);
+        for one in self.0.iter_mut() {
+            if one.value.may_go() {
+                *one = One {
+                    of: TypeId::of::<Gone>(),
+                    value: Box::new(Gone),
+                };
             }
         }
     }

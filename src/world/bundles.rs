@@ -54,6 +54,16 @@ impl BundleInfo {
     }
 }
 
+/// Places of what was asked for last; a power of two.
+const RECENT: usize = 8;
+
+/// The place of some fragments.
+#[inline(always)]
+fn recent_place(ids: &[FragmentId]) -> usize {
+    let first = ids.first().map_or(0, |id| id.number());
+    (usize::from(first) + ids.len()) % RECENT
+}
+
 /// Bundle types → numbers → what is known.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
@@ -67,6 +77,8 @@ pub(crate) struct Bundles {
     free: Vec<u32>,
     /// The type that was asked for last: most calls ask for the same again.
     last: Option<(TypeId, u32)>,
+    /// Numbers of those in `by_ids` that were asked for last, each in the place of its fragments.
+    recent: [Option<u32>; RECENT],
 }
 
 impl Bundles {
@@ -85,6 +97,16 @@ impl Bundles {
 
     /// The number of the bundle of these fragments, which are sorted and differ.
     pub(crate) fn number_of(&mut self, ids: &[FragmentId]) -> u32 {
+        if let Some(number) = self.recent_number_of(ids) {
+            return number;
+        }
+        let number = self.look_up_ids(ids);
+        self.recent[recent_place(ids)] = Some(number);
+        number
+    }
+
+    #[inline(never)]
+    fn look_up_ids(&mut self, ids: &[FragmentId]) -> u32 {
         if let Some(&number) = self.by_ids.get(ids) {
             return number;
         }
@@ -107,13 +129,23 @@ impl Bundles {
         }
     }
 
+    /// The same, if it was asked for of late.
+    #[inline]
+    fn recent_number_of(&self, ids: &[FragmentId]) -> Option<u32> {
+        let number = self.recent[recent_place(ids)]?;
+        (*self.infos[number as usize].sorted == *ids).then_some(number)
+    }
+
     /// The same, if what goes and what comes have numbers already.
     pub(crate) fn known_change_of(
         &self,
         gone: &[FragmentId],
         come: &[FragmentId],
     ) -> Option<Change> {
-        let number = |ids| self.by_ids.get(ids).copied();
+        let number = |ids| {
+            let recent = self.recent_number_of(ids);
+            recent.or_else(|| self.by_ids.get(ids).copied())
+        };
         Some(match (gone.is_empty(), come.is_empty()) {
             (true, _) => Change::Add(number(come)?),
             (false, true) => Change::Remove(number(gone)?),
@@ -139,6 +171,7 @@ impl Bundles {
     /// numbers: what was kept by one is to be forgotten, too.
     pub(crate) fn forget_dynamic(&mut self) -> bool {
         let before = self.free.len();
+        self.recent = [None; RECENT];
         for (_, number) in self.by_ids.drain() {
             self.infos[number as usize] = BundleInfo::none();
             self.free.push(number);

@@ -360,7 +360,7 @@ impl World {
 
     /// The second half of a move: the entity lies in its new row, and its old one closes.
     #[inline(always)]
-    pub(super) fn settle_move(
+    pub(crate) fn settle_move(
         &mut self,
         archetype: u32,
         row: Row,

@@ -249,6 +249,13 @@ impl World {
         }
     }
 
+    /// The same, if it is known.
+    #[inline]
+    pub(crate) fn known_edge(&mut self, source: u32, change: Change) -> Option<EdgeRef> {
+        let edge = self.archetypes[source as usize].edges.get(change)?;
+        Some(EdgeRef(Arc::as_ptr(edge)))
+    }
+
     /// The same, to be kept.
     pub(crate) fn keep_edge(
         &mut self,

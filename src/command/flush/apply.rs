@@ -3,6 +3,8 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::archetype::{Archetype, Chunk, Column, Row, Stock, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
 use crate::command::flush::merge::{Along, Group, Values, Work};
@@ -363,7 +365,7 @@ pub(super) unsafe fn fill_holes(
     data: &Archetype,
     chunk: &Chunk,
     leaving: &[u32],
-    movers: &mut Vec<u32>,
+    movers: &mut SmallVec<[u32; 16]>,
 ) {
     let left = chunk.len - leaving.len() as u32;
     // Those that leave from beyond the new end leave no hole.
@@ -419,8 +421,9 @@ const SHARE: u32 = WORD_BITS / 4;
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     leaving: Vec<u32>,
-    pub(super) movers: Vec<u32>,
-    dying: Vec<Entity>,
+    /// Of few there is room here.
+    pub(super) movers: SmallVec<[u32; 16]>,
+    dying: SmallVec<[Entity; 16]>,
 }
 
 impl Holes {

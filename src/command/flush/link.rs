@@ -9,7 +9,7 @@ use crate::command::author::Author;
 use crate::command::flush::join::{Joining, LITTLE, Rows};
 use crate::command::flush::{Flush, FlushReport};
 use crate::command::lane::end::give_back;
-use crate::command::lane::{Lane, NONE, Part, Private, Span};
+use crate::command::lane::{Lane, NONE, Part, Private, Span, Stream};
 use crate::memory::prefetch;
 use crate::panics::{Panicked, first, note};
 use crate::world::{World, WorldError};
@@ -21,7 +21,7 @@ const TOGETHER: usize = 64;
 /// Where the rows go that a part has in nurseries. Which of the last two it is depends on who shared the lane, and
 /// must not be seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FirstRows {
+pub(super) enum FirstRows {
     /// Where there is room.
     Anywhere,
     /// Into a chunk of their own.
@@ -31,9 +31,13 @@ enum FirstRows {
 }
 
 impl FirstRows {
+    /// Whether a part is too short for its first rows to have a chunk of their own.
+    pub(super) fn are_anywhere(part: &Part, stream: &Stream) -> bool {
+        part.rows / LITTLE < stream.draft.least_capacity.div_ceil(2)
+    }
+
     fn of(part: &Part, lane: &Lane, privates: &[Option<Private>]) -> Self {
-        let least = lane.streams[part.stream as usize].draft.least_capacity;
-        if part.rows / LITTLE < least.div_ceil(2) {
+        if Self::are_anywhere(part, &lane.streams[part.stream as usize]) {
             return Self::Anywhere;
         }
         let spans = successors(lane.spans.get(part.first_span as usize), |span| {

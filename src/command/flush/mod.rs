@@ -23,6 +23,7 @@
 //! bit for bit, for any number of threads.
 
 mod alike;
+mod alone;
 mod apply;
 mod blame;
 mod carried;
@@ -56,6 +57,7 @@ use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
 use crate::panics::{Panicked, first, note, resume};
+use crate::sync::atomic::{Ordering, fence};
 use crate::sync::fork_join;
 use crate::sync::pool::Taken;
 use crate::world::watch::CREATED;
@@ -249,6 +251,21 @@ impl World {
         if queue.recorders.is_settled() {
             return FlushReport::default();
         }
+        // Who has it besides lends it to threads, or is a flush round this one. (Whoever is to share work out for less is
+        // to see it done.)
+        if most == MOST && self.forks_from.is_none() && Arc::strong_count(queue) == 1 {
+            // Ordering: Acquire pairs with the Release of who has let the queue go. There are no weak ones.
+            fence(Ordering::Acquire);
+            let queue = Arc::as_ptr(queue);
+            let mut report = FlushReport::default();
+            // SAFETY: the world's, which is borrowed alone, and nobody else's.
+            if unsafe { self.flush_alone(queue, &mut report) }.is_some() {
+                return report;
+            }
+        }
+        let Some(queue) = self.attached.get::<Arc<Queue>>() else {
+            return FlushReport::default();
+        };
         if queue.nesting.refuses() {
             return FlushReport::too_deep(self);
         }

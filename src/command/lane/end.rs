@@ -46,6 +46,33 @@ impl Lane {
         panicked
     }
 
+    /// Whether one recorder has left something, and all of that is plain: nothing that is shared, that chunks begin with, or
+    /// that is to be told of; and nothing is to be forgotten.
+    pub(in crate::command) fn is_plain(&self) -> bool {
+        self.segments.len() == 1
+            && self.combos.is_empty()
+            && self.templates.is_empty()
+            && self.by_chance == 0
+            && !self.outdated
+            && !self.forgets()
+    }
+
+    /// [`reset`](Self::reset) of a lane that [is plain](Self::is_plain), whose private chunks are its nurseries, and empty:
+    /// they stay as they are.
+    pub(in crate::command) fn reset_plain(&mut self) -> Panicked {
+        let mut panicked = None;
+        for payload in &mut self.payloads {
+            if payload.len() > 0 {
+                panicked = first(panicked, payload.clear());
+            }
+        }
+        self.log.clear();
+        self.segments.clear();
+        self.parts.clear();
+        self.spans.clear();
+        panicked
+    }
+
     /// Lets the values go that a recorder has named, and has recorded nothing with: no copies, or none that there was
     /// room for.
     pub(in crate::command) fn let_go(&mut self) -> Panicked {

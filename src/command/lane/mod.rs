@@ -345,11 +345,7 @@ impl Lane {
             commands..self.log.len() as u32,
             parts..self.parts.len() as u32,
         );
-        let first = self.templates_of(self.segments.len(), None).start;
-        let own = &mut self.templates[first..];
-        own.sort_by_key(|template| template.stream);
-        let templates = !own.is_empty();
-        self.template_of.clear();
+        let templates = !self.templates.is_empty() && self.close_templates();
         if !commands.is_empty() || !parts.is_empty() || templates {
             self.segments.push(Segment {
                 precedence,
@@ -357,6 +353,17 @@ impl Lane {
                 parts,
             });
         }
+    }
+
+    /// Puts the open recorder's templates in order; whether there are any.
+    #[cold]
+    fn close_templates(&mut self) -> bool {
+        let first = self.templates_of(self.segments.len(), None).start;
+        let own = &mut self.templates[first..];
+        own.sort_by_key(|template| template.stream);
+        let some = !own.is_empty();
+        self.template_of.clear();
+        some
     }
 
     /// Which templates a segment said, all of them or those of one stream. The latter of a segment that is closed.

@@ -27,7 +27,7 @@ use kinds::{Kinds, Lists};
 use single::{Goes, Single, Singles, Values, alike, go_together, in_chunks};
 
 /// Commands that are few.
-const FEW: usize = 48;
+pub(super) const FEW: usize = 48;
 
 /// Why there is no way from an archetype for a kind of op: asked once, as by the general way.
 type Refused = SmallVec<[(u32, u32, WorldError); 1]>;

@@ -176,7 +176,7 @@ impl Subject {
                 };
                 let entity = self.entities[at % self.entities.len()];
                 let named = self.named(dice);
-                match only.unwrap_or(dice >> 20) % 16 {
+                match only.unwrap_or(dice >> 20) % 17 {
                     0 => commands.destroy(entity),
                     1 => commands.add(entity, (Heat(dice),)).unwrap(),
                     2 => commands.remove::<(Heat,)>(entity).unwrap(),
@@ -206,6 +206,14 @@ impl Subject {
                                 .unwrap();
                         }
                     }
+                    16 => {
+                        let number = Number(self.entities.len());
+                        let new = match (dice % 5, only) {
+                            (0, None) => commands.create((number, named)),
+                            _ => commands.create((number, Heat(dice), Switch(1))),
+                        };
+                        self.entities.push(new.unwrap());
+                    }
                     15 if dice % 8 == 2 => {
                         let on = dice.is_multiple_of(16);
                         commands.set_enabled::<Switch>(entity, on).unwrap();
@@ -219,8 +227,15 @@ impl Subject {
                 }
             }
         }
+        // While nobody may record what one recorder has left goes a way that is shorter still.
+        let kept = mix(seed ^ 9).is_multiple_of(4).then_some(recorders);
         let report = self.world.flush();
+        drop(kept);
         let counts = [
+            report.commands,
+            report.created,
+            report.rounds,
+            report.open,
             report.destroyed,
             report.moved,
             report.updated,

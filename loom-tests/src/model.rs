@@ -17,6 +17,8 @@ pub enum Bound {
     Preemptions(usize),
     /// At most so many times, which takes long: one less where `MEGACHUNK_LOOM_QUICK` is set, as CI sets it.
     Costly(usize),
+    /// Any number of times, which takes long: at most so many where `MEGACHUNK_LOOM_QUICK` is set.
+    ExhaustiveUnlessQuick(usize),
 }
 
 impl Bound {
@@ -28,6 +30,8 @@ impl Bound {
             Self::Exhaustive => return None,
             Self::Preemptions(bound) => bound,
             Self::Costly(bound) => bound - usize::from(is_quick()),
+            Self::ExhaustiveUnlessQuick(bound) if is_quick() => bound,
+            Self::ExhaustiveUnlessQuick(_) => return None,
         };
         let deeper = std::env::var("MEGACHUNK_LOOM_DEEPER").map_or(0, |deeper| {
             deeper.parse().unwrap_or_else(|_| {

@@ -4,7 +4,7 @@
 //! The memory of the models watches: see `chunks::WatchedMemory`.
 
 use megachunk::chunk::{CHUNKS, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS};
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::chunks::{
     check, fresh, give, give_ticket, hold_cache, keep, refusing, room, spawn, take, ticket,
 };
@@ -32,7 +32,7 @@ fn two_takers_of_fresh_runs_commit_each_mega_chunk_once() {
 fn chunks_are_seen_with_the_memory_that_another_thread_committed() {
     model(
         "chunks_are_seen_with_the_memory_that_another_thread_committed",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let allocator = fresh();
             let _cache = hold_cache(&allocator);

@@ -6,7 +6,7 @@
 
 use loom::sync::Arc;
 use megachunk::chunk::CHUNKS;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::chunks::{
     Allocator, Thread, fresh, give, hold_cache, keep, room, spawn, take,
 };
@@ -50,7 +50,7 @@ fn three_takers_of_single_chunks_get_different_ones() {
 fn two_takers_of_runs_and_one_of_a_single_chunk_get_different_ones() {
     model(
         "two_takers_of_runs_and_one_of_a_single_chunk_get_different_ones",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let allocator = with_room_for_three();
             let _cache = hold_cache(&allocator);
@@ -66,7 +66,7 @@ fn two_takers_of_runs_and_one_of_a_single_chunk_get_different_ones() {
 fn three_that_take_chunks_and_give_them_back_lose_none() {
     model(
         "three_that_take_chunks_and_give_them_back_lose_none",
-        Preemptions(3),
+        Costly(3),
         || {
             let allocator = with_room_for_three();
             let _cache = hold_cache(&allocator);

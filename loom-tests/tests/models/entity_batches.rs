@@ -6,7 +6,7 @@
 use loom::sync::Arc;
 use megachunk::entity::{Entity, EntityFault, EntityIndex};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::entities::{empty, place, spawn};
 use megachunk_loom_tests::model;
 
@@ -75,7 +75,7 @@ fn a_batch_and_a_backward_batch_destroy_each_entity_once() {
 fn a_batch_and_a_single_death_destroy_each_entity_once() {
     model(
         "a_batch_and_a_single_death_destroy_each_entity_once",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let (index, word, _cache) = with_a_word();
             let other = spawn(&index, move |index| {

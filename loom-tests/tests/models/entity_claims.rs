@@ -4,7 +4,7 @@
 
 use megachunk::entity::{Entity, EntityIndex};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::entities::{
     Thread, all_taken_but, empty, handle, room, spawn, spawn_with,
 };
@@ -49,7 +49,7 @@ fn no_slot_of_a_partly_taken_word_is_given_twice() {
 #[test]
 fn no_slot_is_given_to_three_threads() {
     // A word for each, so that nobody searches in vain: that would be more interleavings than all the rest.
-    model("no_slot_is_given_to_three_threads", Preemptions(2), || {
+    model("no_slot_is_given_to_three_threads", Costly(2), || {
         let (index, _) = all_taken_but(&[2, 4, 6]);
         let others = [(); 2].map(|()| spawn(&index, |index| index.create()));
         let cache = index.thread_cache();
@@ -144,7 +144,7 @@ fn a_slot_that_passes_through_three_threads_has_the_next_version() {
 fn who_claims_a_slot_after_its_death_finds_it() {
     model(
         "who_claims_a_slot_after_its_death_finds_it",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let (index, entities) = all_taken_but(&[]);
             let entity = entities[5];

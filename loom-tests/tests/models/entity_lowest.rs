@@ -6,7 +6,7 @@ use loom::thread;
 use megachunk::entity::Entity;
 use megachunk::entity::model::LowestIds;
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
 
 /// Runs `work` on a thread of its own; its result comes from the closure that is returned.
@@ -34,7 +34,7 @@ fn ids() -> (Arc<LowestIds>, Box<dyn ThreadCache>) {
 fn two_that_create_the_lowest_leave_nothing_behind_them() {
     model(
         "two_that_create_the_lowest_leave_nothing_behind_them",
-        Preemptions(3),
+        Costly(3),
         || {
             let (ids, _cache) = ids();
             let other = spawn(&ids, |ids| ids.create().expect("not full"));
@@ -124,7 +124,7 @@ fn slots_that_die_beside_a_batch_are_found_by_the_next() {
 fn what_a_recorder_did_not_use_is_found_when_it_ends() {
     model(
         "what_a_recorder_did_not_use_is_found_when_it_ends",
-        Preemptions(3),
+        Costly(3),
         || {
             let (ids, _cache) = ids();
             let recorder = spawn(&ids, |ids| {

@@ -9,7 +9,7 @@ use megachunk::entity::model::{
 use megachunk::entity::{Entity, EntityFault, EntityIndex, RelocateError};
 use megachunk::sync::geometry::SLOTS;
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{
     all_taken_but, empty, handle, place, room, spawn, spawn_with,
 };
@@ -240,7 +240,7 @@ fn an_entity_that_is_created_at_a_place_is_never_without_it() {
 fn nobody_builds_an_entity_that_waits_for_its_row() {
     model(
         "nobody_builds_an_entity_that_waits_for_its_row",
-        Preemptions(5),
+        Costly(5),
         || {
             let (index, [first, _], _cache) = with_neighbours();
             index.destroy(first).expect("it lives");

@@ -13,7 +13,7 @@ use megachunk::entity::model::{
 use megachunk::entity::{Entity, EntityFault, EntityIndex, Place};
 use megachunk::sync::atomic::{AtomicU64, Ordering};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::entities::{Thread, empty, handle, place, spawn};
 use megachunk_loom_tests::model;
 
@@ -102,7 +102,7 @@ fn neighbours_in_a_group_die_independently() {
 fn a_stale_destroy_never_hits_the_next_owner() {
     model(
         "a_stale_destroy_never_hits_the_next_owner",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let (index, _cache) = with_slots_in_hand();
             let first = index.create().expect("not full");

@@ -8,7 +8,7 @@ use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::pool::Pool;
 use megachunk::sync::roster::Roster;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
 
 /// A signal, and something in it that is written when it is made.
@@ -123,7 +123,7 @@ impl Post {
 fn what_is_sent_is_collected_once_in_order_by_who_knows_the_signal() {
     model(
         "what_is_sent_is_collected_once_in_order_by_who_knows_the_signal",
-        Preemptions(2),
+        Costly(2),
         || {
             let post = Arc::new(Post {
                 kinds: Roster::new(),

@@ -6,7 +6,7 @@ use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::graph::{Bag, Doorbell, Graph};
 use megachunk::sync::queue::Queue;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::model;
 
 /// What the vertices of a round have done: a cell each, so that one who does not see another's is found.
@@ -111,7 +111,7 @@ fn what_is_in_a_bag_is_given_out_once() {
 fn what_is_put_into_a_queue_is_taken_once_with_what_was_done_before() {
     model(
         "what_is_put_into_a_queue_is_taken_once_with_what_was_done_before",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let queue = Arc::new(Queue::new(2));
             let done: Arc<[_; 2]> = Arc::new([UnsafeCell::new(0), UnsafeCell::new(0)]);

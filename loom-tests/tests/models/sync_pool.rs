@@ -6,7 +6,7 @@ use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::openings::Openings;
 use megachunk::sync::pool::{Lent, Pool};
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::model;
 
 /// Counts in a cell, so that two owners at one time, or one who does not see the other's count, are found.
@@ -34,7 +34,7 @@ fn collect(pool: &Pool<Counter>) -> u32 {
 fn two_recorders_never_have_one_lane_and_lose_nothing() {
     model(
         "two_recorders_never_have_one_lane_and_lose_nothing",
-        Exhaustive,
+        ExhaustiveUnlessQuick(3),
         || {
             let pool = Arc::new(Pool::new());
             let other = {
@@ -52,7 +52,7 @@ fn two_recorders_never_have_one_lane_and_lose_nothing() {
 fn a_flush_beside_recorders_takes_what_is_left_once() {
     model(
         "a_flush_beside_recorders_takes_what_is_left_once",
-        Preemptions(3),
+        Costly(3),
         || {
             let pool = Arc::new(Pool::new());
             let others: Vec<_> = (0..2)
@@ -125,17 +125,21 @@ fn record_alone(pool: &Pool<Counter>, thread: usize) {
 
 #[test]
 fn what_a_thread_keeps_no_other_takes() {
-    model("what_a_thread_keeps_no_other_takes", Exhaustive, || {
-        let pool = Arc::new(Pool::new());
-        drop(pool.lend(UnsafeCell::new(0)));
-        let other = {
-            let pool = Arc::clone(&pool);
-            thread::spawn(move || record_alone(&pool, 1))
-        };
-        record_alone(&pool, 2);
-        other.join().expect("it does not panic");
-        assert_eq!(collect(&pool), 3);
-    });
+    model(
+        "what_a_thread_keeps_no_other_takes",
+        ExhaustiveUnlessQuick(3),
+        || {
+            let pool = Arc::new(Pool::new());
+            drop(pool.lend(UnsafeCell::new(0)));
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || record_alone(&pool, 1))
+            };
+            record_alone(&pool, 2);
+            other.join().expect("it does not panic");
+            assert_eq!(collect(&pool), 3);
+        },
+    );
 }
 
 /// Whether nothing is recorded in a lane.

@@ -78,14 +78,14 @@ pub fn state_transition<S: States>(name: impl Into<String>) -> Composite {
     let name = name.into();
     let at = Location::caller();
     let parts = [
-        part::<S>(format!("{name}.change"), at, change::<S>),
-        part::<S>(format!("{name}.destroy"), at, destroy_left::<S>),
+        part(format!("{name}.change"), at, change::<S>),
+        part(format!("{name}.destroy"), at, destroy_left::<S>),
     ];
     Composite::new(name, parts).in_sequence()
 }
 
 /// A processor of a transition.
-fn part<S: States>(name: String, at: &'static Location<'static>, run: Step) -> ProcessorBuilder {
+fn part(name: String, at: &'static Location<'static>, run: Step) -> ProcessorBuilder {
     let mut builder = ProcessorBuilder::new(name, Box::new(Part { run }));
     builder.exclusive = true;
     builder.at = at;

@@ -58,12 +58,13 @@ impl World {
                 come,
                 payload,
                 combo,
-            } if *combo == NONE => (gone, come, *payload),
+                needs,
+            } if *combo == NONE && needs.is_empty() => (gone, come, *payload),
             Op::Change { .. } | Op::Switch { .. } | Op::Call { .. } => return None,
         };
         let change = self.bundles.change_of(gone, come);
         let edge = self.known_edge(archetype, change)?;
-        if edge.ends_drop {
+        if edge.ends_drop || !edge.fills.is_empty() {
             return None;
         }
         if edge.target == archetype {

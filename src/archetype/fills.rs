@@ -1,4 +1,4 @@
-//! `Fills`: columns that get values by default, of fragments that [come with others](crate::fragment::required).
+//! `Fills`: columns that get values by default, of fragments that come with others: see [`FragmentRegistry::require`](crate::fragment::FragmentRegistry::require).
 //!
 //! Values are made before anything changes, in a [`Stock`], and moved into their rows in the middle of the change: users'
 //! code has run by then, and nothing can fail any more. What was made and is not needed is dropped with the stock.

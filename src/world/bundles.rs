@@ -33,7 +33,7 @@ pub(crate) struct BundleInfo {
     pub(crate) completed: Option<Completed>,
 }
 
-/// Where entities of a bundle come with [more](crate::fragment::required) than it has.
+/// Where entities of a bundle come with [more](crate::fragment::FragmentRegistry::require) than it has.
 #[derive(Clone, Debug)]
 pub(crate) struct Completed {
     pub(crate) archetype: u32,

@@ -15,6 +15,8 @@ use megachunk::query::{DynamicChunk, Enabled};
 use megachunk::world::{Universe, Version};
 use rayon::ThreadPool;
 
+use crate::pool;
+
 /// A small generator, the same for the same seed.
 struct Random(u64);
 

@@ -4,16 +4,12 @@
     reason = "closures name their parameters as users do"
 )]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use megachunk::prelude::*;
-use megachunk::processor::{Execution, Trace};
+use megachunk::processor::Execution;
 
-use crate::pool;
-use crate::said::{Said, run, said, say, world};
+use crate::said::{Said, run, said, world};
 
 struct A(u32);
 struct B(u32);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::said::{Said, run, said, say, world};
 use megachunk::prelude::*;
-use megachunk::processor::Execution;
+use megachunk::processor::{Execution, NetModes};
 
 /// Whether what depends on it runs.
 struct Switch(bool);
@@ -279,7 +279,7 @@ fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
 
 #[test]
 fn why_a_processor_did_not_run_is_known_after_the_run() {
-    use megachunk::processor::{NetModes, Standing};
+    use megachunk::processor::Standing;
     for (execution, measured) in [
         (Execution::Alone, false),
         (Execution::Beside, false),

@@ -5,15 +5,13 @@
 )]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use megachunk::prelude::*;
 use megachunk::processor::{Execution, Trace};
 
 use crate::pool;
-use crate::said::{Said, run, said, say, world};
+use crate::said::run;
 
 struct A(u32);
 

@@ -15,6 +15,8 @@ use megachunk::prelude::*;
 use megachunk::processor::Execution;
 use megachunk::processor::Target;
 
+use crate::pool;
+
 pub(crate) struct A(pub(crate) u32);
 pub(crate) struct B;
 #[derive(Default)]

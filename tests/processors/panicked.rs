@@ -6,16 +6,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use megachunk::prelude::*;
-use megachunk::processor::{Execution, Trace};
+use megachunk::processor::Execution;
 
 use crate::pool;
-use crate::said::{Said, run, said, say, world};
+use crate::said::{run, said, say, world};
 
-struct A(u32);
+struct A(#[expect(dead_code, reason = "it is counted only")] u32);
 
 #[test]
 fn a_panic_names_the_processor_and_world_and_schedule_go_on() {

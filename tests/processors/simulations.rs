@@ -1,21 +1,12 @@
 //! Simulations: worlds that run at a rate, are paused and stepped, one by one and several on one pool.
-#![expect(
-    elided_lifetimes_in_paths,
-    reason = "closures name their parameters as users do"
-)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use megachunk::prelude::*;
-use megachunk::processor::{Execution, Trace};
 
 use crate::pool;
-use crate::said::{Said, run, said, say, world};
-
-struct A(u32);
+use crate::said::{Said, said, say, world};
 
 #[test]
 fn a_tick_that_panics_before_it_runs_counts_with_its_time() {

@@ -224,8 +224,8 @@ impl FragmentInfo {
         self.plain()?.map_entities
     }
 
-    /// The [shape](crate::fragment::Plain::SHAPE) of the type of its values, to be compared with that of a type; 0 if that is not known, as of
-    /// one that was defined by its layout alone, or if it is not plain. O(1).
+    /// The [shape](crate::fragment::Plain::SHAPE) of the type of its values, to be compared with that of a type; 0 if that is
+    /// not known, as of one that was defined by its layout alone, or if it is not plain. O(1).
     ///
     /// ```
     /// use megachunk::entity::Entity;

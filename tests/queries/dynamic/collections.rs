@@ -1,14 +1,11 @@
 //! Queries on entities that somebody names: split at the borders of chunks, each entity once.
 
-use core::alloc::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
 use megachunk::prelude::*;
-use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
-use megachunk::world::Version;
+use megachunk::query::DynamicQuery;
 
-use crate::dynamic::{Asleep, Ids, Wet, seen};
+use crate::dynamic::Ids;
 use crate::support::Dice;
 
 #[test]

@@ -1,15 +1,11 @@
 //! Filters of chunks: by change, order, shared value, and by a closure.
 
-use core::alloc::Layout;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
+use megachunk::fragment::{FragmentError, Value};
 use megachunk::prelude::*;
-use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
+use megachunk::query::DynamicQuery;
 use megachunk::world::Version;
 
-use crate::dynamic::{Asleep, Ids, Wet, seen};
-use crate::support::Dice;
+use crate::dynamic::{Ids, seen};
 
 #[test]
 fn change_order_chunk_and_shared_value_filters_work_on_dynamic_queries() {

@@ -6,13 +6,11 @@ mod filters;
 mod random;
 mod refused;
 
-use core::alloc::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
+use megachunk::fragment::{DynamicBundle, FragmentId, Value};
 use megachunk::prelude::*;
-use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
-use megachunk::world::Version;
+use megachunk::query::{Access, ChunkView, DynamicQuery};
 
 pub(super) struct Asleep;
 pub(super) struct Wet;

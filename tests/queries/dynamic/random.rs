@@ -1,12 +1,8 @@
 //! On random worlds a query sees what its definition says, and lends what a typed one lends.
 
-use core::alloc::Layout;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
+use megachunk::fragment::FragmentId;
 use megachunk::prelude::*;
-use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
-use megachunk::world::Version;
+use megachunk::query::{Access, DynamicQuery, Presence};
 
 use crate::dynamic::{Asleep, Ids, Wet, seen};
 use crate::support::Dice;

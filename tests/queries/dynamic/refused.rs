@@ -1,15 +1,12 @@
 //! What contradicts itself is refused when a query is built, and nothing is lent twice, nor written that is only read.
 
 use core::alloc::Layout;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
+use megachunk::fragment::{FragmentError, FragmentId};
 use megachunk::prelude::*;
-use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
-use megachunk::world::Version;
+use megachunk::query::{Access, DynamicQuery, Presence};
 
-use crate::dynamic::{Asleep, Ids, Wet, seen};
-use crate::support::Dice;
+use crate::dynamic::Ids;
 
 #[test]
 fn contradictions_and_conflicts_are_errors_when_the_query_is_built() {

@@ -1,18 +1,12 @@
 //! What stands beside a world that goes back: queries, indices, signals, and processors that wait for a change.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
-use megachunk::world::{Checkpoint, CheckpointError, Checkpoints};
+use megachunk::world::Checkpoints;
 
-use crate::checkpoints::{Asleep, Spot, Team, Weather, Wide, bytes, universe, world};
-use crate::counted::{Counted, FUSE};
-use crate::rolled_back;
+use crate::checkpoints::{Asleep, Spot, Wide, bytes, world};
 
 #[test]
 fn queries_and_indices_that_were_there_see_what_was() {

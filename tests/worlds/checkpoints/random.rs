@@ -1,17 +1,13 @@
 //! Whatever happens to a world, it goes back to the byte, and comes on again the same way.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
 use megachunk::world::{Checkpoint, CheckpointError, Checkpoints};
 
 use crate::checkpoints::{Asleep, Spot, Team, Weather, Wide, bytes, universe, world};
-use crate::counted::{Counted, FUSE};
 use crate::rolled_back;
 
 fn hash(world: &World) -> u64 {

@@ -1,18 +1,14 @@
 //! What cannot be kept, or cannot go back, is refused, and nothing has changed.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
-use megachunk::world::{Checkpoint, CheckpointError, Checkpoints};
+use megachunk::world::{CheckpointError, Checkpoints};
 
-use crate::checkpoints::{Asleep, Spot, Team, Weather, Wide, bytes, universe, world};
-use crate::counted::{Counted, FUSE};
-use crate::rolled_back;
+use crate::checkpoints::{Spot, Wide, bytes, world};
+use crate::counted::FUSE;
 
 #[test]
 fn what_cannot_go_back_is_refused_and_nothing_has_changed() {

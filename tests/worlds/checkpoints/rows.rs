@@ -1,18 +1,9 @@
 //! Handles, rows and chunks that came or went since are where they were.
 
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
-
-use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
-use megachunk::world::{Checkpoint, CheckpointError, Checkpoints};
+use megachunk::world::Checkpoints;
 
-use crate::checkpoints::{Asleep, Spot, Team, Weather, Wide, bytes, universe, world};
-use crate::counted::{Counted, FUSE};
-use crate::rolled_back;
+use crate::checkpoints::{Asleep, Spot, Wide, bytes, world};
 
 #[test]
 fn handles_of_those_who_came_since_are_given_again() {

@@ -3,16 +3,13 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
-use megachunk::world::{Checkpoint, CheckpointError, Checkpoints};
+use megachunk::world::{CheckpointError, Checkpoints};
 
-use crate::checkpoints::{Asleep, Spot, Team, Weather, Wide, bytes, universe, world};
+use crate::checkpoints::{Spot, Wide, bytes, world};
 use crate::counted::{Counted, FUSE};
-use crate::rolled_back;
 
 /// A world of values that count themselves, in each role.
 fn counted() -> World {

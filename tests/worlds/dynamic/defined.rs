@@ -1,13 +1,8 @@
 //! Fragments that are defined at run time: their names, sizes and types, and what is a value of them.
 
 use core::alloc::Layout;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::{
-    DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
-};
+use megachunk::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Value};
 use megachunk::prelude::*;
 
 use crate::dynamic::define;

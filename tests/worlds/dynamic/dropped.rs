@@ -5,12 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::{
-    DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
-};
+use megachunk::fragment::{DynamicBundle, FragmentDefinition, FragmentError, Value};
 use megachunk::prelude::*;
-
-use crate::dynamic::define;
 
 /// Counts its drops; panics in the drop if it is told to.
 #[derive(Clone)]

@@ -5,13 +5,9 @@ mod dropped;
 mod slices;
 
 use core::alloc::Layout;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::{
-    DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
-};
+use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, FragmentRegistry, Value};
 use megachunk::prelude::*;
 
 pub(super) fn define(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
@@ -32,7 +28,7 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     let target = target.id();
     let bytes = define(registry, "bytes", Layout::new::<u64>());
     let ant = world.create(()).unwrap();
-    let value = |id, to: Entity| Value::from_define(registry, id, to).unwrap();
+    let value = |id, to: Entity| Value::from_plain(registry, id, to).unwrap();
     let bundle = DynamicBundle::new().with(value(target, ant));
     let bee = world
         .create_dynamic(bundle.with(value(owner, ant)))
@@ -49,7 +45,7 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     // No bytes become a handle that are none, and none is lent as bytes to write.
     let refused = Value::from_bytes(registry, target, &[0; 8]).map(drop);
     assert!(matches!(refused, Err(FragmentError::NotAValue { .. })));
-    let refused = Value::from_define(registry, target, 0_u64).map(drop);
+    let refused = Value::from_plain(registry, target, 0_u64).map(drop);
     assert!(matches!(refused, Err(FragmentError::NotAValue { .. })));
     let values = world.get_dynamic_mut(bee, owner).unwrap();
     let refused = values.bytes().map(drop);
@@ -58,7 +54,7 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     let refused = values.plain::<u64>().map(drop);
     assert!(matches!(refused, Err(FragmentError::NotAnyBytes { .. })));
     // Fragments of bytes are no handles.
-    let number = Value::from_define(registry, bytes, 1_u64).unwrap();
+    let number = Value::from_plain(registry, bytes, 1_u64).unwrap();
     world
         .add_dynamic(bee, DynamicBundle::new().with(number))
         .unwrap();
@@ -69,13 +65,13 @@ fn several_fragments_defined_at_run_time_hold_handles() {
             .plain::<Entity>()
             .is_err()
     );
-    let error = Value::from_define(registry, target, 1_u32).unwrap_err();
+    let error = Value::from_plain(registry, target, 1_u32).unwrap_err();
     assert!(matches!(error, FragmentError::WrongSize { .. }));
     // As many bytes, of another type: they can be given as bytes only.
     let points = registry.define_plain_as::<i32>("points").unwrap().id();
-    let error = Value::from_define(registry, points, 1.5_f32).unwrap_err();
+    let error = Value::from_plain(registry, points, 1.5_f32).unwrap_err();
     assert!(matches!(error, FragmentError::WrongType { .. }), "{error}");
-    assert!(Value::from_define(registry, points, 1_i32).is_ok());
+    assert!(Value::from_plain(registry, points, 1_i32).is_ok());
     assert!(Value::from_bytes(registry, points, &1.5_f32.to_ne_bytes()).is_ok());
     let taken = registry.define_plain_as::<u8>("ai.owner").unwrap_err();
     assert!(matches!(taken, FragmentError::NameTaken { .. }));
@@ -93,8 +89,8 @@ fn handles_in_values_of_a_defined_fragment_are_led_to_others() {
     let bytes = define(registry, "bytes", Layout::new::<u64>());
     let name = registry.register::<&str>().unwrap().id();
     let all: Vec<Entity> = (0..3).map(|_| world.create(("ant",)).unwrap()).collect();
-    let value = Value::from_define(registry, pair, [all[0], all[1]]).unwrap();
-    let number = Value::from_define(registry, bytes, all[0].to_bits()).unwrap();
+    let value = Value::from_plain(registry, pair, [all[0], all[1]]).unwrap();
+    let number = Value::from_plain(registry, bytes, all[0].to_bits()).unwrap();
     let bundle = DynamicBundle::new().with(value).with(number);
     world.add_dynamic(all[0], bundle).unwrap();
     let known: EntityMap = [(all[0], all[2])].into_iter().collect();

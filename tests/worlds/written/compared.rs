@@ -5,18 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::entity::EntityMap;
-use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
 use megachunk::prelude::*;
-use megachunk::world::{
-    Difference, SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary,
-};
+use megachunk::world::{Difference, SnapshotState};
 
-use crate::snapshot_world::{check, let_speak, small_world, small_worlds};
 use crate::written::all;
-use crate::written::forms::{
-    Banner, Faction, Name, Order, Pack, filled, read_name, read_order, told, universe, write_name,
-    write_order,
-};
+use crate::written::forms::{Faction, Name, filled, universe};
 
 #[test]
 fn what_is_written_is_hashed_with_its_length_and_whatever_the_order() {

@@ -6,19 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::entity::EntityMap;
-use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
 use megachunk::prelude::*;
-use megachunk::world::{
-    Difference, SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary,
-};
+use megachunk::world::{SnapshotError, SnapshotState};
 
 use crate::counted::{Counted, FUSE, burnt};
-use crate::snapshot_world::{check, let_speak, small_world, small_worlds};
 use crate::written::all;
-use crate::written::forms::{
-    Banner, Faction, Name, Order, Pack, filled, read_name, read_order, told, universe, write_name,
-    write_order,
-};
+use crate::written::forms::{Faction, Name, Order, filled, read_name, universe, write_name};
 
 /// A value that counts itself.
 struct Kept(u32, #[expect(dead_code, reason = "it is dropped")] Counted);
@@ -279,7 +272,7 @@ fn a_write_that_fails_or_panics_leaves_the_world_and_the_file_as_they_were() {
                 match catch_unwind(AssertUnwindSafe(call)) {
                     Ok(refused) => {
                         let refused = refused.unwrap_err().to_string();
-                        let whose = entities[fuse as usize - 1];
+                        let whose = entities[fuse - 1];
                         let expected =
                             format!("entity {whose}: the kept cannot be saved or hashed: burnt");
                         assert!(refused == expected && !panics, "{refused}");

@@ -1,20 +1,15 @@
 //! How a type is saved is said once, and a file that has it otherwise is refused.
 
-use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use megachunk::entity::EntityMap;
 use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
 use megachunk::prelude::*;
-use megachunk::world::{
-    Difference, SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary,
-};
+use megachunk::world::SnapshotError;
 
-use crate::snapshot_world::{check, let_speak, small_world, small_worlds};
 use crate::written::all;
 use crate::written::forms::{
-    Banner, Faction, Name, Order, Pack, filled, read_name, read_order, told, universe, write_name,
-    write_order,
+    Name, Pack, filled, read_name, read_order, universe, write_name, write_order,
 };
 
 #[test]

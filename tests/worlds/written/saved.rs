@@ -1,21 +1,14 @@
 //! What is written comes back: from whole worlds, from some of their entities, beside others, by any number of threads.
 
-use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use megachunk::entity::EntityMap;
-use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
 use megachunk::prelude::*;
-use megachunk::world::{
-    Difference, SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary,
-};
+use megachunk::world::{SnapshotError, SnapshotState, SnapshotSummary};
 
 use crate::snapshot_world::{check, let_speak, small_world, small_worlds};
 use crate::written::all;
-use crate::written::forms::{
-    Banner, Faction, Name, Order, Pack, filled, read_name, read_order, told, universe, write_name,
-    write_order,
-};
+use crate::written::forms::{Faction, Name, Order, Pack, filled, told, universe};
 
 #[test]
 fn a_world_with_texts_lists_and_enums_comes_back_the_same() {

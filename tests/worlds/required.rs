@@ -666,8 +666,11 @@ fn a_value_is_required_by_its_number() {
     assert_eq!(world.get::<Transform>(ant), Ok(&TRANSFORM));
 }
 
+/// A way in which some of these entities, or new ones, come to have a sprite.
+type BrittleWay = fn(&mut World, &[Entity]);
+
 /// Ways that are refused, or end, where a value cannot be made.
-const BRITTLE: &[(&str, fn(&mut World, &[Entity]))] = &[
+const BRITTLE: &[(&str, BrittleWay)] = &[
     ("create", |world, _| _ = world.create((Sprite(1),))),
     ("create with shared values", |world, _| {
         _ = world.create((Sprite(1),).shared(Team(1)))

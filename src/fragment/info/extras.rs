@@ -7,11 +7,13 @@ use std::sync::OnceLock;
 
 #[cfg(not(loom))]
 use crate::entity::EntityMap;
+#[cfg(not(loom))]
+use crate::fragment::Fragment;
 use crate::fragment::info::functions::{CloneValue, DebugValue, clone_value, debug_value};
 #[cfg(not(loom))]
 use crate::fragment::info::map_value::MapValue;
 use crate::fragment::info::saved_as::{PlainOps, SavedAs};
-use crate::fragment::{Fragment, FragmentError, FragmentInfo, Plain, Required};
+use crate::fragment::{FragmentError, FragmentInfo, Plain, Required};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// What can be asked for later than at the registration.

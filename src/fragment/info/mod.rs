@@ -12,13 +12,16 @@ use core::alloc::Layout;
 use core::any::TypeId;
 use std::borrow::Cow;
 
-use crate::fragment::{FragmentKind, IsValue, MapEntities, PlainField, PlainVariant, Required};
+use crate::fragment::{FragmentKind, PlainField, PlainVariant, Required};
+#[cfg(not(loom))]
+use crate::fragment::{IsValue, MapEntities};
 use crate::sync::atomic::Ordering;
 
 use extras::Extras;
 use saved_as::{PlainOps, SavedAs};
 
 pub(crate) use draft::FragmentDraft;
+#[cfg(not(loom))]
 pub(super) use functions::address;
 pub use functions::{CloneValue, DebugValue, DropValues};
 pub(crate) use functions::{SharedOps, clone_bytes};

@@ -206,6 +206,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_settles_alone_has_it_unsettled_by_what_is_opened_and_not_by_who_was_idle() {
+        let (pool, openings) = (Pool::new(), Openings::new());
+        assert!(openings.is_settled());
+        let mut before = openings.next_number();
+        for _ in 0..3 {
+            let (thing, number) = openings.open(&pool, || 0_u32);
+            assert!(number >= before && !openings.is_settled());
+            thing.keep(number);
+            drop(thing);
+            // SAFETY: one thread.
+            let only = unsafe { pool.only_waiting(|_| true) };
+            only.unwrap().leave();
+            openings.settle_alone();
+            assert!(openings.is_settled());
+            // One that leaves nothing.
+            let (thing, number) = openings.open(&pool, || 0_u32);
+            assert!(number >= before && !openings.is_settled());
+            before = number + 1;
+            openings.idle();
+            drop(thing);
+            assert!(openings.is_settled());
+            let found = openings.collect(&pool, |_| true);
+            assert_eq!((found.open, found.things.len()), (0, 0));
+            openings.settle(found.settles);
+            assert!(openings.is_settled() && openings.next_number() > before);
+        }
+    }
+
+    #[test]
     fn what_waits_serves_again_though_nobody_collects_for_long() {
         let (pool, openings) = (Pool::new(), Openings::new());
         let open = || {

@@ -140,7 +140,7 @@ impl Subject {
 
     /// Records few commands, by one recorder or by two, and flushes.
     fn step(&mut self, seed: u64) {
-        let mut many = 1 + mix(seed) as usize % [2, 6, 40][mix(seed ^ 1) as usize % 3];
+        let mut many = 1 + mix(seed) as usize % [2, 6, 40, 120][mix(seed ^ 1) as usize % 4];
         // All do the same, or each something else.
         let mut only = mix(seed ^ 2).is_multiple_of(3).then(|| mix(seed ^ 3));
         let mut first = mix(seed ^ 4) as usize;

@@ -253,11 +253,11 @@ impl World {
         }
         // Who has it besides lends it to threads, or is a flush round this one. (Whoever is to share work out for less is
         // to see it done.)
+        let mut report = FlushReport::default();
         if most == MOST && self.forks_from.is_none() && Arc::strong_count(queue) == 1 {
             // Ordering: Acquire pairs with the Release of who has let the queue go. There are no weak ones.
             fence(Ordering::Acquire);
             let queue = Arc::as_ptr(queue);
-            let mut report = FlushReport::default();
             // SAFETY: the world's, which is borrowed alone, and nobody else's.
             if unsafe { self.flush_alone(queue, &mut report) }.is_some() {
                 return report;
@@ -281,7 +281,7 @@ impl World {
             queue: &queue,
             lanes: Taken::new(),
             carried: Carried::default(),
-            report: FlushReport::default(),
+            report,
             panicked: None,
             most,
             began,

@@ -166,3 +166,45 @@ fn all_items_are_dropped_though_the_drop_of_one_panics() {
     assert!(catch_unwind(AssertUnwindSafe(|| drop(pool))).is_err());
     assert_eq!(drops.get(), 4);
 }
+
+/// The only item in which something waits, for a test, which has the pool to itself.
+fn only(pool: &Pool<u32>, idle_below: u32) -> Option<super::Only<'_, u32>> {
+    // SAFETY: one thread, and what comes back is gone before it asks the pool for anything else.
+    unsafe { pool.only_waiting(|item| *item < idle_below) }
+}
+
+#[test]
+fn who_has_a_pool_alone_finds_the_only_item_that_waits_where_it_lies() {
+    let pool = Pool::new();
+    assert!(only(&pool, 9).is_none());
+    let (waiting, idle) = (pool.lend(3), pool.lend(4));
+    waiting.keep(1);
+    drop((waiting, idle));
+    // It says of the other one that there is something to do.
+    assert!(only(&pool, 4).is_none());
+    let mut found = only(&pool, 9).unwrap();
+    assert_eq!(*found, 3);
+    *found = 5;
+    found.leave();
+    assert!(only(&pool, 9).is_none(), "it waits no more");
+    assert_eq!(pool.take_all().iter().map(|item| **item).max(), Some(5));
+}
+
+#[test]
+fn an_item_is_not_the_only_one_while_another_waits_or_is_away_or_in_no_slot() {
+    let pool = Pool::new();
+    let (one, other) = (pool.lend(1), pool.lend(2));
+    one.keep(1);
+    drop(one);
+    assert!(only(&pool, 9).is_none(), "one is away");
+    other.keep(2);
+    drop(other);
+    assert!(only(&pool, 9).is_none(), "both wait");
+    for item in pool.take_all() {
+        item.leave();
+    }
+    let all: Vec<_> = (0..super::SLOTS + 1).map(|_| pool.lend(0)).collect();
+    all[0].keep(3);
+    drop(all);
+    assert!(only(&pool, 9).is_none(), "not all lie in slots");
+}

@@ -6,7 +6,8 @@
 //! nurseries are poured, and few commands go the [short way](crate::command::flush::few), or, if it is one alone, a shorter one: to one
 //! entity nothing need be brought together, or be put in order.
 //!
-//! Must hold: nothing is done before all has been asked that could send a flush back to the rounds; and no users' code
+//! Must hold: of entities that join, and of commands, nothing is done before all has been asked that could send them back
+//! to the rounds, which go on where entities have joined, as they would have done first; and no users' code
 //! sees the world, or its queue: what may be called is the `drop` of a value, and the `clone` of what chunks begin with.
 
 mod alike;
@@ -26,6 +27,9 @@ use crate::world::World;
 use crate::world::change::{carry, end};
 use crate::world::compose::EdgeRef;
 use crate::world::watch::{ADDED, CREATED, DESTROYED, REMOVED};
+
+/// Commands that are few enough to be asked whether they are [alike].
+const ALIKE: usize = 256;
 
 /// Rows that have room.
 struct Poured {
@@ -47,11 +51,12 @@ enum Single {
 }
 
 impl World {
-    /// Flushes what one recorder has left, if that is few and plain; else `None`, and nothing is done.
+    /// Flushes what one recorder has left, if that is few and plain; else `None`, and all is left to the rounds, but for
+    /// entities that have joined, which the report counts.
     ///
     /// # Safety
     /// It is the world's queue, which nobody else has, and of what others have done with it all is seen.
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::command::flush) unsafe fn flush_alone(
         &mut self,
         queue: *const Queue,
@@ -68,17 +73,14 @@ impl World {
         }
         let segment = &lane.segments[0];
         let (parts, commands) = (segment.parts.len(), segment.commands.len());
+        for _ in 0..parts {
+            report.created += self.pour_part(&mut lane)?;
+        }
         let mut panicked = None;
-        match (parts, commands) {
-            (1, 0) => {
-                let part = &lane.parts[segment.parts.start as usize];
-                let poured = self.find_poured(&lane, part)?;
-                report.created = poured.count as usize;
-                self.pour_alone(&mut lane, &poured);
-            }
-            (0, 1) => self.apply_single(&mut lane, report, &mut panicked)?,
-            (0, _) => self.apply_some(queue, &mut lane, report, &mut panicked)?,
-            _ => return None,
+        match commands {
+            0 => {}
+            1 => self.apply_single(&mut lane, report, &mut panicked)?,
+            _ => self.apply_some(queue, &mut lane, report, &mut panicked)?,
         }
         (report.rounds, report.commands) = (1, commands);
         panicked = first(panicked, lane.reset_plain());
@@ -103,11 +105,14 @@ impl World {
     ) -> Option<()> {
         let commands = lane.segments[0].commands.clone();
         // Who hears of them has the world.
-        if commands.len() > FEW || self.is_watched(DESTROYED | REMOVED | ADDED) {
+        if commands.len() > ALIKE || self.is_watched(DESTROYED | REMOVED | ADDED) {
             return None;
         }
         if self.apply_alike(lane, report).is_some() {
             return Some(());
+        }
+        if commands.len() > FEW {
+            return None;
         }
         for payload in &mut lane.payloads {
             payload.seal();
@@ -116,7 +121,7 @@ impl World {
             queue,
             lanes: Taken::new(),
             carried: Carried::default(),
-            report: FlushReport::default(),
+            report: core::mem::take(report),
             panicked: None,
             most: MOST,
             began: queue.recorders.next_number(),
@@ -129,6 +134,16 @@ impl World {
         let is_done = flush.apply_few(self, &[&*lane], &pieces);
         (*report, *panicked) = (flush.report, flush.panicked);
         is_done.then_some(())
+    }
+
+    /// Lets the next part of a lane join, if it is plain; how many rows. Who goes on from there finds those behind it.
+    #[inline(always)]
+    fn pour_part(&mut self, lane: &mut Lane) -> Option<usize> {
+        let part = lane.segments[0].parts.start;
+        let poured = self.find_poured(lane, &lane.parts[part as usize])?;
+        self.pour_alone(lane, &poured);
+        lane.segments[0].parts.start += 1;
+        Some(poured.count as usize)
     }
 
     /// Where the rows of a part go, if all lie together in a nursery, and there is room for all in one chunk that nobody

@@ -207,6 +207,7 @@ mod of_processor {
         "SYPUR" Params<(&'static u32, Local<'static, u32>)>;
         "SYPUR" MatchExplanation;
         "SYPUR" NetModes;
+        "SYPUR" NextState<u32>;
         "SYPUR" Overlap;
         "SYPUR" Phase;
         "S-P--" ProcessorBuilder;
@@ -223,11 +224,14 @@ mod of_processor {
         "SYPUR" SimulationReport;
         "SYPUR" SolveError;
         "SYPUR" Standing;
+        "SYPUR" State<u32>;
         "SYPUR" Target;
         "SYPUR" Tied<std::rc::Rc<u32>>;
         "SYPUR" Time;
         "SYPUR" Timing;
         "SYPUR" Trace;
+        "SYPUR" Transition<u32>;
+        "SYPUR" WithinState<u32>;
     }
 }
 

@@ -290,3 +290,81 @@ fn expect_end(bytes: &[u8]) -> Result<(), Reason> {
         false => Err("something stands behind it".into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nobody() -> EntityMap {
+        EntityMap::default()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_each_cut_and_each_flaw_is_refused() {
+        let form = Form::<u16>::plain();
+        let transition = |left| Some(Transition { left, entered: 7 });
+        for (transition, ends) in [
+            (None, None),
+            (transition(None), None),
+            (transition(Some(5)), Some(5)),
+            (transition(Some(5)), None),
+            (None, Some(3)),
+        ] {
+            let state = State {
+                current: 7,
+                is_new: ends.is_none(),
+                transition,
+                ends,
+            };
+            let mut bytes = Vec::new();
+            form.write_state(&state, &mut bytes).unwrap();
+            assert_eq!(form.read_state(&bytes, &nobody()).unwrap(), state);
+            for cut in 0..bytes.len() {
+                assert!(form.read_state(&bytes[..cut], &nobody()).is_err(), "{cut}");
+            }
+            bytes.push(0);
+            let refused = form.read_state(&bytes, &nobody()).unwrap_err();
+            assert_eq!(refused.to_string(), "something stands behind it");
+            for flags in [LEFT, 16] {
+                bytes[0] = flags;
+                let refused = form.read_state(&bytes, &nobody()).unwrap_err();
+                assert_eq!(refused.to_string(), "no state is like this");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wish_is_read_as_it_was_written_and_other_flags_are_refused() {
+        let form = Form::<u16>::plain();
+        for asked in [None, Some(false), Some(true)] {
+            let asked = asked.map(|anew| Asked { state: 9, anew });
+            let mut bytes = Vec::new();
+            form.write_next(&NextState { asked }, &mut bytes).unwrap();
+            assert_eq!(
+                form.read_next(&bytes, &nobody()).unwrap(),
+                NextState { asked }
+            );
+            for flags in [ANEW, 4, 5] {
+                bytes[0] = flags;
+                assert!(form.read_next(&bytes, &nobody()).is_err(), "{flags}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_state_of_a_type_with_another_shape_or_without_such_a_value_is_refused() {
+        let mut bytes = Vec::new();
+        (Form::<u32>::plain().write)(&7, &mut bytes).unwrap();
+        let refused = (Form::<i32>::plain().read)(&bytes, &nobody()).unwrap_err();
+        assert!(
+            refused.to_string().contains("when it was saved"),
+            "{refused}"
+        );
+        bytes.clear();
+        (Form::<bool>::plain().write)(&true, &mut bytes).unwrap();
+        assert!((Form::<bool>::plain().read)(&bytes, &nobody()).unwrap());
+        *bytes.last_mut().unwrap() = 2;
+        let refused = (Form::<bool>::plain().read)(&bytes, &nobody()).unwrap_err();
+        assert!(refused.to_string().contains("IS_VALUE"), "{refused}");
+    }
+}

@@ -157,12 +157,16 @@ impl Subject {
         // The recorder that is opened last comes first.
         let backwards = mix(seed ^ 7).is_multiple_of(3);
         let recorders = self.world.parallel_commands();
-        for half in 0..2 {
+        // What one recorder has left goes a way that is shorter still while nobody else may record.
+        let alone = !mix(seed ^ 9).is_multiple_of(3);
+        for half in 0..if alone { 1 } else { 2 } {
             let mut commands = match backwards {
                 true => recorders.open_at(1 - half as u64),
                 false => recorders.open(),
             };
-            for n in (0..many).filter(|n| n % 2 == half || seed.is_multiple_of(2) && half == 0) {
+            let is_its_own =
+                |n: &usize| alone || n % 2 == half || seed.is_multiple_of(2) && half == 0;
+            for n in (0..many).filter(is_its_own) {
                 let dice = mix(seed ^ (1_000 + n as u64));
                 let at = if side_by_side {
                     first + n
@@ -227,8 +231,7 @@ impl Subject {
                 }
             }
         }
-        // While nobody may record what one recorder has left goes a way that is shorter still.
-        let kept = mix(seed ^ 9).is_multiple_of(4).then_some(recorders);
+        let kept = (!alone).then_some(recorders);
         let report = self.world.flush();
         drop(kept);
         let counts = [

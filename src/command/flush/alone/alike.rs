@@ -1,13 +1,14 @@
 //! Few commands that all do the same to entities of one archetype: a loop that says so.
 //!
-//! Entities are taken chunk by chunk, in the order of their rows, as on the [short way](crate::command::flush::few). Rows
-//! are closed from the last to the first: each hole gets the row that it gets when all of a chunk's are filled at once.
+//! Entities are taken chunk by chunk, in the order of their rows, and holes are filled last, all of a chunk's at once, as on
+//! the [short way](crate::command::flush::few). (Closed one by one, holes would get other rows where some of the chunk's
+//! last ones leave, too.)
 
 use smallvec::SmallVec;
 
 use crate::archetype::Row;
 use crate::command::flush::FlushReport;
-use crate::command::flush::apply::Holes;
+use crate::command::flush::apply::{Holes, fill_holes};
 use crate::command::flush::half::Half;
 use crate::command::lane::{Lane, NONE, Op};
 use crate::entity::Entity;
@@ -35,6 +36,11 @@ type Spots = SmallVec<[Spot; 32]>;
 /// Those of each chunk.
 fn in_chunks(spots: &[Spot]) -> impl DoubleEndedIterator<Item = &[Spot]> {
     spots.chunk_by(|a, b| a.row.chunk == b.row.chunk)
+}
+
+/// The rows of some entities.
+fn rows(spots: &[Spot]) -> SmallVec<[u32; 32]> {
+    spots.iter().map(|spot| spot.row.row).collect()
 }
 
 impl World {
@@ -190,9 +196,8 @@ impl World {
         let data = &self.archetypes[archetype as usize];
         let mut holes = Holes::default();
         for run in in_chunks(spots) {
-            let rows: SmallVec<[u32; 32]> = run.iter().map(|spot| spot.row.row).collect();
             let chunk = &data.chunks[run[0].row.chunk as usize];
-            self.universe.kill_slice(holes.dying(chunk, &rows));
+            self.universe.kill_slice(holes.dying(chunk, &rows(run)));
         }
         self.close_alike(archetype, spots, version);
         half.done();
@@ -200,9 +205,18 @@ impl World {
 
     /// Closes rows whose values are gone.
     fn close_alike(&mut self, archetype: u32, spots: &[Spot], version: u32) {
+        let data = &self.archetypes[archetype as usize];
+        let mut movers = SmallVec::new();
+        for run in in_chunks(spots) {
+            let chunk = &data.chunks[run[0].row.chunk as usize];
+            // SAFETY: rows of the chunk, whose values are elsewhere or have ended; all that come are there.
+            unsafe { fill_holes(self, data, chunk, &rows(run), &mut movers) };
+        }
         let data = &mut self.archetypes[archetype as usize];
-        for spot in spots.iter().rev() {
-            data.close_row(&self.universe, self.number, spot.row, version);
+        // From the last chunk to the first, so that those that go leave the others where they are.
+        for run in in_chunks(spots).rev() {
+            let (chunk, leaving) = (run[0].row.chunk, run.len() as u32);
+            data.shrunk(&self.universe, self.number, chunk, leaving, version);
         }
         self.settle_groups(archetype);
     }

@@ -81,6 +81,8 @@ pub(crate) struct Archetype {
     /// Later chunks may be longer: see [`Archetype::next_shift`].
     pub(crate) grows: bool,
     pub(crate) number: u32,
+    /// Unique in the process: who comes again after it has gone has another, be it of the same fragments.
+    pub(crate) born: u64,
     pub(crate) columns: Box<[Column]>,
     /// The numbers of `columns`, in order.
     pub(crate) column_ids: Arc<[FragmentId]>,

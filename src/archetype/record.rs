@@ -28,6 +28,16 @@ impl ChunkRecord {
         form(self) == form(other)
     }
 
+    /// Whether a chunk of an archetype may be so: as long as its chunks are, and with room for as many.
+    pub(crate) fn fits(&self, data: &Archetype) -> bool {
+        let scale = u32::from(self.scale);
+        let capacity = match self.folded {
+            true => data.fold_rows,
+            false => data.least_capacity * scale,
+        };
+        (self.run.len(), self.capacity) == (data.run * scale, capacity)
+    }
+
     /// The same of a chunk in another run, as long as this one's.
     pub(crate) fn within(self, run: Run) -> Self {
         debug_assert_eq!(run.len(), self.run.len());

@@ -13,7 +13,7 @@ use crate::panics::{end_all, note, resume, tell};
 use crate::shown::{listed, shown};
 use crate::world::bundles::{BundleInfo, Completed, NO_ARCHETYPE};
 use crate::world::watch::watch;
-use crate::world::{World, WorldError};
+use crate::world::{World, WorldError, new_identity};
 
 /// Compositions → archetypes.
 pub(crate) type ByComposition = HashMap<Arc<[FragmentId]>, u32, ByNumbers>;
@@ -59,6 +59,7 @@ impl World {
             run: draft.run,
             grows: self.chunks_grow,
             number,
+            born: new_identity(),
             column_ids: match draft.columns.len() == ids.len() {
                 true => Arc::clone(&ids),
                 false => column_ids.collect(),

@@ -130,6 +130,10 @@ impl Scratch<'_> {
             let Some(mut chunk) = taken else {
                 unreachable!("each is planned once")
             };
+            debug_assert!(
+                saved_chunk.record.fits(data),
+                "it was laid out as the archetype's chunks are"
+            );
             if let From::There(at) = planned.from {
                 self.end_written(data, &chunk, saved, &planned);
                 let before = chunk.record();

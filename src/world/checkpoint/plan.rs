@@ -62,8 +62,7 @@ impl Plan {
     ) -> Result<(), CheckpointError> {
         let there = world.archetypes.iter();
         let same = saved.archetypes().iter().zip(there);
-        let is_there =
-            |(saved, data): (&SavedArchetype, &Archetype)| Arc::ptr_eq(&saved.ids, &data.ids);
+        let is_there = |(saved, data): (&SavedArchetype, &Archetype)| saved.born == data.born;
         if saved.count > world.archetypes.len() || !same.into_iter().all(is_there) {
             return Err(CheckpointError::Collected);
         }
@@ -73,7 +72,7 @@ impl Plan {
             planned.plan_keys(world, saved, &mut self.equals)?;
             let (data, universe) = (&world.archetypes[at], &*world.universe);
             let before = since.saved.archetypes().get(at);
-            let before = before.filter(|before| Arc::ptr_eq(&before.ids, &saved.ids));
+            let before = before.filter(|before| before.born == saved.born);
             let before = before.map(|before| (before, since.version));
             planned.plan_chunks(data, saved, before, universe, spare)?;
             let templates = saved.templates.iter().map(Value::duplicate);

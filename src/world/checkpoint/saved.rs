@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::archetype::{Archetype, Chunk, ChunkRecord};
 use crate::entity::SavedSlots;
-use crate::fragment::{FragmentId, Value};
+use crate::fragment::Value;
 use crate::panics::{Panicked, end_all};
 use crate::world::checkpoint::besides::SavedBesides;
 use crate::world::checkpoint::form::Forms;
@@ -28,8 +28,9 @@ pub(super) struct Saved {
 /// An archetype as it was.
 #[derive(Debug, Default)]
 pub(super) struct SavedArchetype {
-    /// The archetype's own: who has another list is another one, be it of the same fragments.
-    pub(super) ids: Arc<[FragmentId]>,
+    /// The archetype's: who was born later is another one, be it of the same fragments. (Its list of fragments says nothing:
+    /// a bundle type has one list for all that ever come by it, and they may be laid out differently.)
+    pub(super) born: u64,
     pub(super) forms: Arc<Forms>,
     pub(super) chunks: Vec<SavedChunk>,
     pub(super) groups: Vec<SavedGroup>,
@@ -90,7 +91,7 @@ impl Saved {
             }
             self.count = at + 1;
             let before = since.and_then(|since| since.saved.archetypes().get(at));
-            let before = before.filter(|before| Arc::ptr_eq(&before.ids, &data.ids));
+            let before = before.filter(|before| before.born == data.born);
             let before = before
                 .zip(since)
                 .map(|(before, since)| (before, since.version));
@@ -111,7 +112,6 @@ impl Saved {
                     .drain(..)
                     .for_each(|part| spare.give(part, panicked));
             }
-            archetype.ids = Arc::default();
             archetype.forms = Arc::default();
             let values = archetype
                 .groups
@@ -142,6 +142,7 @@ impl SavedArchetype {
         spare: &mut SpareParts,
     ) -> Result<(), CheckpointError> {
         let known = before.map(|(before, _)| &before.forms);
+        self.born = data.born;
         // What was refused may have been registered since.
         self.forms = match known.filter(|forms| forms.refused.is_none()) {
             Some(known) => Arc::clone(known),
@@ -153,7 +154,6 @@ impl SavedArchetype {
             let name = name.clone();
             return Err(CheckpointError::NotCloneable { name });
         }
-        self.ids = Arc::clone(&data.ids);
         self.fill_groups(world, data);
         self.templates.extend(
             data.chunk_values

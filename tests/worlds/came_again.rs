@@ -1,0 +1,121 @@
+//! A composition that goes and comes again is another one, be it of the same fragments and by the same bundle type: its chunks
+//! may be laid out in another way, and no checkpoint of the one before is put into them.
+
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+use megachunk::world::{CheckpointError, Checkpoints};
+
+const ANTS: u64 = 3_000;
+
+fn world(chunk_size: usize) -> World {
+    let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+    world.registry().register_plain::<u64>().unwrap();
+    world.registry().register_clone::<String>().unwrap();
+    world.set_chunk_size(chunk_size);
+    world
+}
+
+fn ant(number: u64) -> (u64, String) {
+    (number, format!("ant {number}"))
+}
+
+/// All values are what they were.
+fn expect_ants(world: &World, ants: &[Entity]) {
+    world.check().unwrap();
+    for (number, &entity) in (0..).zip(ants) {
+        let (n, name) = ant(number);
+        assert_eq!(world.get::<u64>(entity), Ok(&n));
+        assert_eq!(world.get::<String>(entity), Ok(&name));
+    }
+}
+
+/// A change of how the chunks of compositions that come from now on are laid out.
+type Relay = fn(&mut World);
+
+const RELAYS: [(usize, Relay); 3] = [
+    (8, |world| {
+        world.set_chunk_size(1);
+    }),
+    (1, |world| {
+        world.set_chunk_size(8);
+    }),
+    (1, |world| {
+        world.registry().register_enableable::<u64>().unwrap();
+    }),
+];
+
+#[test]
+fn no_world_goes_back_into_a_composition_that_was_collected_and_came_again() {
+    for (case, (chunk_size, relay)) in RELAYS.into_iter().enumerate() {
+        let mut world = world(chunk_size);
+        let ants: Vec<Entity> = (0..ANTS).map(|n| world.create(ant(n)).unwrap()).collect();
+        let mut checkpoints = Checkpoints::new(4);
+        let before = checkpoints.take(&mut world).unwrap();
+        for &entity in &ants {
+            world.destroy(entity).unwrap();
+        }
+        assert_eq!(world.collect_archetypes(), 1, "case {case}");
+        relay(&mut world);
+        let again = world.create(ant(0)).unwrap();
+        world.destroy(again).unwrap();
+        let refused = checkpoints.roll_back(&mut world, before);
+        assert_eq!(refused, Err(CheckpointError::Collected), "case {case}");
+        // It is usable as it was, and so are later checkpoints.
+        let bees: Vec<Entity> = (0..ANTS).map(|n| world.create(ant(n)).unwrap()).collect();
+        let later = checkpoints.take(&mut world).unwrap();
+        for &entity in &bees {
+            *world.get_mut::<String>(entity).unwrap() = String::new();
+        }
+        world.destroy(bees[7]).unwrap();
+        checkpoints.roll_back(&mut world, later).unwrap();
+        expect_ants(&world, &bees);
+    }
+}
+
+#[test]
+fn no_world_goes_back_into_a_composition_that_others_have_forgotten_and_that_came_again() {
+    for (case, (chunk_size, relay)) in RELAYS.into_iter().enumerate() {
+        let mut world = world(chunk_size);
+        let (mut first, mut second) = (Checkpoints::new(4), Checkpoints::new(4));
+        let empty = first.take(&mut world).unwrap();
+        let ants: Vec<Entity> = (0..ANTS).map(|n| world.create(ant(n)).unwrap()).collect();
+        let full = second.take(&mut world).unwrap();
+        // It forgets the composition.
+        first.roll_back(&mut world, empty).unwrap();
+        assert!(!world.exists(ants[0]));
+        relay(&mut world);
+        world.create(ant(0)).unwrap();
+        let refused = second.roll_back(&mut world, full);
+        assert_eq!(refused, Err(CheckpointError::Collected), "case {case}");
+        world.check().unwrap();
+        // What is kept now shares nothing with what was kept of the other one.
+        let now = second.take(&mut world).unwrap();
+        world.create(ant(1)).unwrap();
+        second.roll_back(&mut world, now).unwrap();
+        assert_eq!(world.count(), 1);
+        world.check().unwrap();
+        first.roll_back(&mut world, empty).unwrap();
+        assert_eq!(world.count(), 0);
+    }
+}
+
+#[test]
+fn compositions_that_stay_go_back_beside_ones_that_are_collected() {
+    let mut world = world(8);
+    world.create((1_u64,)).unwrap();
+    let ants: Vec<Entity> = (0..ANTS).map(|n| world.create(ant(n)).unwrap()).collect();
+    let mut checkpoints = Checkpoints::new(4);
+    let before = checkpoints.take(&mut world).unwrap();
+    // One that the checkpoint does not have comes, goes and comes again.
+    for chunk_size in [1, 8] {
+        world.set_chunk_size(chunk_size);
+        let bee = world.create((String::from("bee"),)).unwrap();
+        world.destroy(bee).unwrap();
+        assert_eq!(world.collect_archetypes(), 1);
+    }
+    world.destroy(ants[5]).unwrap();
+    checkpoints.roll_back(&mut world, before).unwrap();
+    expect_ants(&world, &ants);
+    assert_eq!(world.count(), ANTS as usize + 1);
+}

@@ -211,7 +211,8 @@ mod markup;
 pub mod memory;
 #[cfg(all(feature = "world", not(loom)))]
 pub mod observer;
-#[cfg(all(feature = "world", not(loom)))]
+#[cfg(any(feature = "world", loom))]
+#[cfg_attr(loom, expect(dead_code, reason = "models have few values"))]
 mod panics;
 #[cfg(all(feature = "world", not(loom)))]
 pub mod processor;

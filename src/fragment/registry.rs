@@ -47,6 +47,7 @@ use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentInfo};
 #[cfg(not(loom))]
 use crate::fragment::{StateForm, refuse_type};
 use crate::memory::Table;
+use crate::panics::{Panicked, note, resume_alone};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::mutant;
 #[cfg(not(loom))]
@@ -503,9 +504,10 @@ impl FragmentRegistry {
         for entry in names {
             self.names.clear(entry..entry + 1);
         }
-        self.drop_infos();
+        let panicked = self.drop_infos();
         self.infos.clear(0..numbers);
         self.next = AtomicU32::new(0);
+        resume_alone(panicked);
         self.switches = AtomicU64::new(0);
         self.states = Roster::new();
         self.identity = new_identity();
@@ -518,22 +520,25 @@ impl FragmentRegistry {
         (self.next.load(Ordering::Acquire) as usize).min(CAPACITY)
     }
 
-    /// Drops the fragments; whoever calls it sees to it that nobody finds them afterwards.
-    fn drop_infos(&mut self) {
+    /// Drops the fragments, each once; whoever calls it sees to it that nobody finds them afterwards. What is known of them
+    /// may hold what panics when it is dropped.
+    fn drop_infos(&mut self) -> Panicked {
+        let mut panicked = None;
         for number in 0..self.numbers() {
-            let info = self.infos.get(number).load(Ordering::Acquire);
+            let info = (self.infos.get(number)).swap(core::ptr::null_mut(), Ordering::AcqRel);
             if !info.is_null() {
-                // SAFETY: every fragment came from `Box::into_raw`, stands in `infos` once, and `&mut
+                // SAFETY: every fragment came from `Box::into_raw`, stood in `infos` once, and `&mut
                 // self` says that nobody uses any.
-                drop(unsafe { Box::from_raw(info) });
+                note(&mut panicked, || drop(unsafe { Box::from_raw(info) }));
             }
         }
+        panicked
     }
 }
 
 impl Drop for FragmentRegistry {
     fn drop(&mut self) {
-        self.drop_infos();
+        resume_alone(self.drop_infos());
     }
 }
 

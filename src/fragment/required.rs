@@ -39,9 +39,13 @@ use core::ptr;
 #[cfg(not(loom))]
 use std::sync::Arc;
 
+#[cfg(not(loom))]
+use smallvec::SmallVec;
+
 use crate::fragment::FragmentId;
 #[cfg(not(loom))]
 use crate::fragment::FragmentRegistry;
+use crate::panics::{note, resume_alone};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::mutant;
 
@@ -221,14 +225,19 @@ impl Drop for Required {
     fn drop(&mut self) {
         // Ordering: to have it to oneself comes after everybody.
         let mut next = self.first.load(Ordering::Acquire);
+        let mut panicked = None;
         loop {
             next = next.map_addr(|address| address & !SETTLED);
             if next.is_null() {
-                return;
+                break;
             }
             // SAFETY: every entry came from `Box::into_raw`, stands in one list once, and nobody uses it.
-            next = unsafe { Box::from_raw(next) }.next;
+            let entry = unsafe { Box::from_raw(next) };
+            next = entry.next;
+            // What makes a value may hold what panics when it is dropped.
+            note(&mut panicked, || drop(entry));
         }
+        resume_alone(panicked);
     }
 }
 
@@ -254,20 +263,22 @@ impl FragmentRegistry {
     pub(crate) fn needs_without(&self, come: &[FragmentId], gone: &[FragmentId]) -> Vec<Need> {
         let given = (come, gone);
         let mut needs: Vec<Need> = Vec::new();
-        for &id in come {
-            self.require_of(id, given, &mut needs);
-        }
-        // Behind those that come by what is given are those that come by these.
-        let mut at = 0;
-        while let Some(&Need { id, .. }) = needs.get(at) {
-            self.require_of(id, given, &mut needs);
-            at += 1;
+        // What is given, then what comes by it, then what comes by that: each in the order of its numbers.
+        let mut level = SmallVec::<[FragmentId; 16]>::from_slice(come);
+        while !level.is_empty() {
+            let known = needs.len();
+            for &id in &level {
+                self.require_of(id, given, &mut needs);
+            }
+            needs[known..].sort_unstable_by_key(|need| need.id);
+            level.clear();
+            level.extend(needs[known..].iter().map(|need| need.id));
         }
         needs.sort_unstable_by_key(|need| need.id);
         needs
     }
 
-    /// Adds what one fragment requires, and what is neither given nor there yet, in the order of their numbers.
+    /// Adds what one fragment requires, and what is neither given nor there yet.
     fn require_of(
         &self,
         by: FragmentId,
@@ -275,7 +286,6 @@ impl FragmentRegistry {
         needs: &mut Vec<Need>,
     ) {
         let Some(info) = self.get(by) else { return };
-        let known = needs.len();
         for requirement in info.required().settle() {
             let id = requirement.needed;
             let is_given = come.binary_search(&id).is_ok() || gone.binary_search(&id).is_ok();
@@ -283,7 +293,6 @@ impl FragmentRegistry {
                 needs.push(Need { id, by });
             }
         }
-        needs[known..].sort_unstable_by_key(|need| need.id);
     }
 
     /// What makes the value of a need.
@@ -364,6 +373,9 @@ mod tests {
             assert_eq!(needs(&registry, &[0, 1, 5]), [(2, 0), (3, 2), (4, 1)]);
             assert_eq!(needs(&registry, &[0]), [(2, 0), (3, 2), (4, 3)]);
         }
+        // Also where those that are equally near came by different ones.
+        let registry = registry_of(6, &[(0, 5), (1, 3), (3, 4), (5, 4)]);
+        assert_eq!(needs(&registry, &[0, 1]), [(3, 1), (4, 3), (5, 0)]);
     }
 
     #[test]

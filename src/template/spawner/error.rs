@@ -37,7 +37,7 @@ pub enum SpawnError {
         /// The fragment's name.
         fragment: Box<str>,
     },
-    /// An entry's template or prototype is of another universe than the world.
+    /// An entry's template or prototype is of another universe than the world, or what a job has created before.
     #[error("entry {entry:?} is of another universe than the world")]
     OtherUniverse {
         /// What the entry is called.

@@ -106,6 +106,12 @@ impl Spawned {
         }
     }
 
+    /// Whether there are entities already, of another universe than a world's.
+    pub(super) fn is_of_another(&self, world: &World) -> bool {
+        let identity = world.universe().identity();
+        self.universe.is_some_and(|universe| universe != identity)
+    }
+
     /// Takes the entities of a batch in.
     pub(super) fn extend(&mut self, world: &World, entry: usize, batch: &Batch) {
         self.universe = Some(world.universe().identity());

@@ -112,7 +112,8 @@ impl SpawnJob {
     /// `clone`, what was created before is there, and the job can go on where it was.
     ///
     /// # Errors
-    /// [`SpawnError::Missing`], [`SpawnError::OtherUniverse`]; what the world refuses.
+    /// [`SpawnError::Missing`], [`SpawnError::OtherUniverse`], also if an earlier step was in a world of another universe;
+    /// what the world refuses.
     ///
     /// # Panics
     /// If a closure, a `clone` or, after the step's entities are created, an observer does.
@@ -120,6 +121,12 @@ impl SpawnJob {
         let before = self.done;
         let left = self.total() - before;
         self.check(world.registry())?;
+        if let Some(entry) = self.entries.first()
+            && self.spawned.is_of_another(world)
+        {
+            let entry = entry.name.clone();
+            return Err(SpawnError::OtherUniverse { entry });
+        }
         match budget {
             Budget::Unlimited => self.create(world, left)?,
             Budget::Entities(count) => self.create(world, count.max(1).min(left))?,

@@ -261,12 +261,19 @@ impl World {
             Op::Destroy if self.watches(archetype, DESTROYED) => return None,
             Op::Destroy => return Some(Single::Dies),
             Op::Change {
-                gone, come, combo, ..
-            } if *combo == NONE => (gone, come),
+                gone,
+                come,
+                combo,
+                needs,
+                ..
+            } if *combo == NONE && needs.is_empty() => (gone, come),
             Op::Change { .. } | Op::Switch { .. } | Op::Call { .. } => return None,
         };
         let change = self.bundles.change_of(gone, come);
         let edge = self.known_edge(archetype, change)?;
+        if !edge.fills.is_empty() {
+            return None;
+        }
         if edge.target == archetype {
             return Some(match edge.ended.is_empty() {
                 true => Single::Not,

@@ -15,6 +15,7 @@ mod alike;
 mod archetypes;
 mod batches;
 mod between;
+mod brought;
 mod came_again;
 mod changes;
 mod checkpoints;

@@ -43,8 +43,10 @@ impl ProcessorBuilder {
     /// with another that does not hold then, it has missed its time, and so has who did not come to his turn in a run that was
     /// broken off.
     ///
-    /// (In a schedule that does not have the transition, one of frames between ticks, say, the condition holds until the
-    /// other comes by again, however often it runs.)
+    /// The transition stands until a schedule comes by it again. So who is placed before it, in a run that is broken off behind
+    /// him, has that turn again in the next; and whoever it is runs each time where it is not come by: in a schedule that does
+    /// not have it (one of frames between ticks, say), in a phase that is run by itself, while it is switched off. Who must not
+    /// do it twice is placed behind it.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -14,7 +14,9 @@ use crate::world::World;
 /// The last who asks has it. Processors that take it to write run one after the other, in the schedule's order, and so the
 /// last is the same for any number of threads. Who asks seldom, or from within a parallel loop, does it by
 /// [`Commands::set_state`], for which he takes nothing: such wishes come when commands are flushed, in the order of
-/// these.
+/// these; in a parallel loop that is the same for any number of threads if recorders have [sort
+/// keys](crate::command::ParallelCommands::open_at). A wish that was recorded counts from its flush on, so it comes after one that
+/// was set directly in between: who sets directly and wants to be last is ordered behind that flush.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -53,6 +53,10 @@ impl<S: States + Plain> State<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// Old files are read as long as the type is the same: one that has more states by now, or other ones, is refused (by
+    /// `LoadOptions::skip_state` of `NAME` and `NAME.next` it is left out). Who will add some takes
+    /// [`register_with`](Self::register_with), and writes what he can read for ever.
+    ///
     /// # Errors
     /// [`FragmentError::StateNameTaken`] or [`FragmentError::NameTaken`] if another type has one of these names;
     /// [`FragmentError::NamedOtherwise`] if one of these types was given another before, and

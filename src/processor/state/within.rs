@@ -36,7 +36,13 @@ use crate::world::World;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Observers are told, as whenever somebody is destroyed. Who has none of these pays nothing.
+/// Observers are told, as whenever somebody is destroyed. What they create then within the state that is left stays, until that
+/// is left again. Children stay, too, as with each destruction: give them one of these as well, or
+/// [record orphans](crate::index::RelationshipIndex::record_orphans) behind the transition. Who has none of these pays nothing.
+///
+/// If a run is broken off between the two parts of a transition, the next makes up for the destruction where it comes by; then
+/// all go who live within the state that was left at that moment, also who came since. (Where a state was
+/// [entered again](super::NextState::reenter), who is placed before the transition and has built it anew by then has it destroyed.)
 ///
 /// Source: Bevy's `DespawnOnExit`, which was `StateScoped`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

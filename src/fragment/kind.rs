@@ -19,7 +19,9 @@ pub trait Fragment: Send + Sync + 'static {}
 impl<T: Send + Sync + 'static> Fragment for T {}
 
 /// A fragment that entities share: equal values are stored once, and entities with the same value lie in
-/// the same chunks. Equality decides.
+/// the same chunks. Equality decides: what `Eq` and `Hash` say of a value must not change while a world, or a checkpoint of
+/// one, has it. (If it does, nothing is unsound: equal values may be two, and a world may refuse to
+/// [go back](crate::world::CheckpointError::EqualNow).)
 ///
 /// Entities with different values lie in different chunks, of 16 KiB each or more, in each composition: shared values are
 /// for what many have alike (a mesh, a faction, a region of the map). What nearly every entity has its own of is a

@@ -66,7 +66,9 @@ impl World {
     /// for whole chunks that change hands, which take their values along. It is not saved, and a load makes a world of its
     /// own, whose compositions begin as they did in the world that was saved: set the rules for it anew, and they hold for
     /// all of these, too. It stays when the world is [cleared](Self::clear), or
-    /// [forgets](Self::collect_archetypes) compositions.
+    /// [forgets](Self::collect_archetypes) compositions. It stays, too, where the world
+    /// [goes back](crate::world::Checkpoints), though what it made chunks begin with goes back: set rules before the first
+    /// checkpoint, and not in ticks.
     ///
     /// `F` is asked of compositions alone: filters of changes and of bits let all pass. O(archetypes + rules); to make a
     /// composition takes O(rules) more for each of its chunk fragments, and nothing else takes longer.

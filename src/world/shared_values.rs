@@ -77,18 +77,34 @@ impl SharedValues {
         }
     }
 
+    /// The same, but if this very value is there, it is that one, whichever others are equal to it.
+    pub(super) fn intern_same(&mut self, info: &FragmentInfo, value: &Arc<Value>) -> SharedId {
+        let hash = hash_of(info, value);
+        let is_same = |&id: &SharedId| Arc::ptr_eq(self.value(id), value);
+        let same = self.hashed(info, hash).find(is_same);
+        match same.or_else(|| self.find_hashed(info, value, hash)) {
+            Some(known) => known,
+            None => self.add(Arc::clone(value), hash),
+        }
+    }
+
     /// The number of the equal value that is there, or the hash of this one.
     fn find(&self, info: &FragmentInfo, value: &Value) -> Result<SharedId, u64> {
-        let Some(ops) = info.shared_ops() else {
-            unreachable!("{} is not a shared fragment", info.name())
-        };
-        // SAFETY: the value is of this fragment.
-        let hash = unsafe { (ops.hash)(value.as_ptr()) };
-        let known = self.by_hash.get(&(info.id(), hash));
-        let mut known = known.into_iter().flatten();
+        let hash = hash_of(info, value);
+        self.find_hashed(info, value, hash).ok_or(hash)
+    }
+
+    fn find_hashed(&self, info: &FragmentInfo, value: &Value, hash: u64) -> Option<SharedId> {
+        let ops = info.shared_ops()?;
         // SAFETY: both are values of this fragment.
-        let equal = known.find(|&&id| unsafe { (ops.equal)(self.get(id), value.as_ptr()) });
-        equal.copied().ok_or(hash)
+        let is_equal = |&id: &SharedId| unsafe { (ops.equal)(self.get(id), value.as_ptr()) };
+        self.hashed(info, hash).find(is_equal)
+    }
+
+    /// The values of a fragment that have this hash.
+    fn hashed(&self, info: &FragmentInfo, hash: u64) -> impl Iterator<Item = SharedId> {
+        let known = self.by_hash.get(&(info.id(), hash));
+        known.into_iter().flatten().copied()
     }
 
     fn add(&mut self, value: Arc<Value>, hash: u64) -> SharedId {
@@ -330,6 +346,15 @@ impl SharedValues {
             end_shared(value);
         }
     }
+}
+
+/// What users' `hash` says of a value of this fragment.
+fn hash_of(info: &FragmentInfo, value: &Value) -> u64 {
+    let Some(ops) = info.shared_ops() else {
+        unreachable!("{} is not a shared fragment", info.name())
+    };
+    // SAFETY: the value is of this fragment.
+    unsafe { (ops.hash)(value.as_ptr()) }
 }
 
 /// Drops a shared value in the middle of a change, where there is nobody to give a panic of its `drop` to.

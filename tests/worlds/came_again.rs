@@ -2,6 +2,7 @@
 //! may be laid out in another way, and no checkpoint of the one before is put into them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use megachunk::prelude::*;
 use megachunk::world::{CheckpointError, Checkpoints};
@@ -118,4 +119,77 @@ fn compositions_that_stay_go_back_beside_ones_that_are_collected() {
     checkpoints.roll_back(&mut world, before).unwrap();
     expect_ants(&world, &ants);
     assert_eq!(world.count(), ANTS as usize + 1);
+}
+
+#[test]
+fn a_world_goes_forward_by_other_checkpoints_where_its_compositions_stay() {
+    let mut world = world(1);
+    let (mut first, mut second) = (Checkpoints::new(4), Checkpoints::new(4));
+    let mut ants = vec![world.create(ant(0)).unwrap()];
+    let few = first.take(&mut world).unwrap();
+    ants.extend((1..ANTS).map(|n| world.create(ant(n)).unwrap()));
+    let many = second.take(&mut world).unwrap();
+    for _ in 0..2 {
+        first.roll_back(&mut world, few).unwrap();
+        assert_eq!(world.count(), 1);
+        expect_ants(&world, &ants[..1]);
+        *world.get_mut::<u64>(ants[0]).unwrap() = 7;
+        second.roll_back(&mut world, many).unwrap();
+        assert_eq!(world.count(), ANTS as usize);
+        expect_ants(&world, &ants);
+    }
+}
+
+/// All are equal while somebody says so, which nobody may.
+#[derive(Debug)]
+struct Mood(u32);
+
+static ALL_ARE_EQUAL: AtomicBool = AtomicBool::new(false);
+
+impl PartialEq for Mood {
+    fn eq(&self, other: &Self) -> bool {
+        ALL_ARE_EQUAL.load(Ordering::Relaxed) || self.0 == other.0
+    }
+}
+
+impl Eq for Mood {}
+
+impl core::hash::Hash for Mood {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        0_u8.hash(state);
+    }
+}
+
+#[test]
+fn shared_values_that_have_become_equal_go_back_as_they_were_or_not_at_all() {
+    let mut world = world(1);
+    let ants = [1, 2].map(|n| {
+        let ant = (u64::from(n),).shared(Mood(n));
+        world.create(ant).unwrap()
+    });
+    let mut checkpoints = Checkpoints::new(2);
+    let before = checkpoints.take(&mut world).unwrap();
+    let moods = |world: &World| ants.map(|ant| world.shared::<Mood>(ant).unwrap().0);
+    // Both are there: each is found as itself.
+    *world.get_mut::<u64>(ants[0]).unwrap() = 7;
+    ALL_ARE_EQUAL.store(true, Ordering::Relaxed);
+    checkpoints.roll_back(&mut world, before).unwrap();
+    world.check().unwrap();
+    assert_eq!(moods(&world), [1, 2]);
+    // Neither is there: they would be one.
+    for ant in ants {
+        world.destroy(ant).unwrap();
+    }
+    let refused = checkpoints.roll_back(&mut world, before).unwrap_err();
+    assert!(
+        matches!(&refused, CheckpointError::EqualNow { .. }),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("Mood"), "{refused}");
+    assert_eq!(world.count(), 0);
+    world.check().unwrap();
+    ALL_ARE_EQUAL.store(false, Ordering::Relaxed);
+    checkpoints.roll_back(&mut world, before).unwrap();
+    world.check().unwrap();
+    assert_eq!(moods(&world), [1, 2]);
 }

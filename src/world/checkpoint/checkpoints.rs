@@ -45,6 +45,17 @@ pub struct Checkpoint {
 /// the same: an id that they reserve beside the call is theirs, before, or after it. Outside of the world, where screens, sounds and
 /// sockets are, only handles are to be kept that were there at a checkpoint to which it never goes back any more.
 ///
+/// A world may have several `Checkpoints`. What one of them goes back over is, for the others, what has changed: they go to
+/// theirs all the same, also forward, but not to one with compositions that have gone with it
+/// ([`Collected`](CheckpointError::Collected)).
+///
+/// # What is said once
+///
+/// What is said of a universe or a world as a whole, as a rule before the first tick, is no part of a checkpoint: which types
+/// are registered, and what they can do, and [what chunks begin with by a rule](World::set_chunk_rule). So it is said before
+/// the first checkpoint, and not in ticks: a resource whose type became part of the state since stays as it is, and a rule
+/// that was set since stays, though what chunks have, and begin with, by it goes back.
+///
 /// # What is not told
 ///
 /// Observers hear nothing of it. To queries, [since](crate::query::QueryRun::since) then all has changed that has gone

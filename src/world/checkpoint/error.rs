@@ -39,9 +39,21 @@ pub enum CheckpointError {
     /// It is not kept any more: others were taken since, the world went back to an earlier one, or it was never taken here.
     #[error("the checkpoint is not kept any more")]
     Gone,
-    /// Compositions that the checkpoint has were [collected](crate::world::World::collect_archetypes) since.
-    #[error("compositions that the checkpoint has were collected since")]
+    /// Compositions that the checkpoint has were [collected](crate::world::World::collect_archetypes) since, or the world
+    /// went back by other [`Checkpoints`](crate::world::Checkpoints) to before they came. (They may have come again: they are
+    /// others then.)
+    #[error(
+        "compositions that the checkpoint has were collected since, or the world went back by other `Checkpoints` to before they came"
+    )]
     Collected,
+    /// Combinations of shared values that differed are equal now: what their `Eq` or `Hash` says has changed, which
+    /// [must not be](crate::fragment::SharedFragment).
+    #[error("shared values that differed, of {name} or others beside it, are equal now")]
+    #[non_exhaustive]
+    EqualNow {
+        /// The name of the first shared fragment of the combination.
+        name: Box<str>,
+    },
     /// A resource that is part of the state, or what a delayed signal carries, was refused by who
     /// [writes or reads it](crate::fragment::FragmentRegistry::register_state_with).
     #[error("{name}, which is part of the state: {reason}")]

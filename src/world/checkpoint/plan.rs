@@ -157,7 +157,7 @@ impl PlannedArchetype {
                     unreachable!("a fragment that was registered stays")
                 };
                 // Users' `hash` and `eq`: those that are held already are noted below each time.
-                let id = world.shared.intern_shared(info, value);
+                let id = world.shared.intern_same(info, value);
                 world.shared.hold(id);
                 if !Arc::ptr_eq(world.shared.value(id), value) {
                     equals.push((id, Arc::clone(value)));
@@ -169,7 +169,16 @@ impl PlannedArchetype {
                 }
             }
         }
-        Ok(())
+        let mut sorted: Vec<&[SharedId]> = self.keys.iter().map(|key| &**key).collect();
+        sorted.sort_unstable();
+        let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+        let of = twice.and_then(|pair| pair[0].first());
+        match of.and_then(|&value| universe.registry().get(world.shared.value(value).id())) {
+            Some(info) => Err(CheckpointError::EqualNow {
+                name: info.name().into(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Finds out what is to be written, and makes what can fail.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::prelude::*;
-use megachunk::spawner::{Budget, SpawnError, Spawner};
+use megachunk::template::spawner::{SpawnError, Spawner};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Owner(u64);

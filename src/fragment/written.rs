@@ -198,6 +198,12 @@ impl FragmentRegistry {
     /// they are [written and read](Self::register_written_as). A value is written once, however many entities have it, and
     /// values that come out of a file and are equal are one.
     ///
+    /// Of a file `read` is called for those values alone that somebody has who comes: who made the file cannot have it make
+    /// any number of values beside. If those that come would have more bytes, by the size of the type, than values that lie
+    /// in no chunk [may have](crate::world::LoadOptions::convert), the load is
+    /// [refused](crate::world::SnapshotError::ConvertedTooLarge). What a value of yours has on the heap nobody counts: that is
+    /// for `read` to see to.
+    ///
     /// # Errors
     /// As there, but that a type without a size is a shared fragment as others are.
     pub fn register_written_shared_as<T, W, E>(

@@ -10,7 +10,7 @@ use crate::fragment::{FragmentKind, FragmentRegistry};
 use crate::world::snapshot::besides::{FormsByName, forms_by_name};
 use crate::world::snapshot::fragments::SavedFragment;
 use crate::world::snapshot::read::{
-    Coming, Saved, SavedArchetype, SavedBytes, SavedChunk, SavedWorld,
+    Coming, Saved, SavedArchetype, SavedBytes, SavedChunk, SavedWorld, is_shared,
 };
 use crate::world::snapshot::remap::lavish;
 use crate::world::snapshot::{LoadOptions, SnapshotError};
@@ -38,12 +38,14 @@ impl<'f> Saved<'f> {
     ) -> Result<(), SnapshotError> {
         let mut fragments = self.fragments.iter();
         let converts = fragments.any(|fragment| fragment.conversion.is_some());
+        let mut fragments = self.fragments.iter();
+        let makes_shared = converts || fragments.any(|of| of.is_written && is_shared(of.kind));
         let forms = match options.converts_state() {
             true => forms_by_name(registry),
-            false if converts => FormsByName::new(),
+            false if makes_shared => FormsByName::new(),
             false => return Ok(()),
         };
-        if converts {
+        if makes_shared {
             for world in &mut self.worlds {
                 world.leave_unshared(&self.fragments, coming);
             }
@@ -59,7 +61,7 @@ impl<'f> Saved<'f> {
         besides.try_for_each(|besides| besides.convert(&forms, options))
     }
 
-    /// Whether what is converted takes no more memory than it may.
+    /// Whether what is converted, and shared values that are read, take no more memory than they may.
     fn count_converted(
         &self,
         forms: &FormsByName<'_>,
@@ -102,7 +104,10 @@ impl Bytes {
         let size = |number: u32| {
             let fragment = &fragments[number as usize];
             let is_converted = fragment.conversion.is_some();
-            if is_converted {
+            // Those that are read in rows lie there, and are counted with their chunks.
+            let is_read =
+                fragment.is_written && is_shared(fragment.kind) && fragment.known.is_some();
+            if is_converted || is_read {
                 fragment.size_here as u64
             } else {
                 0
@@ -137,8 +142,8 @@ impl Bytes {
 }
 
 impl<'f> SavedWorld<'f> {
-    /// Shared values that would be converted stay if nobody who comes has them: of those without bytes a file can have any
-    /// number.
+    /// Shared values that would be converted, or read, stay if nobody who comes has them: of those with few bytes, or none, a
+    /// file can have any number. Who has one has a chunk for it.
     fn leave_unshared(&mut self, fragments: &[SavedFragment], coming: Coming) {
         let mut is_had = vec![false; self.shared.len()];
         let archetypes = self.archetypes.iter();
@@ -149,7 +154,8 @@ impl<'f> SavedWorld<'f> {
             }
         }
         for ((number, value), is_had) in self.shared.iter_mut().zip(is_had) {
-            value.stays = !is_had && fragments[*number as usize].conversion.is_some();
+            let fragment = &fragments[*number as usize];
+            value.stays = !is_had && (fragment.conversion.is_some() || fragment.is_written);
         }
     }
 
@@ -220,6 +226,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::archetype::Universe;
+    use crate::entity::EntityMap;
     use crate::fragment::{Bundle, IsValue, Plain};
     use crate::world::World;
     use crate::world::snapshot::format::Header;
@@ -234,6 +241,23 @@ mod tests {
         const SHAPE: u64 = 78;
     }
 
+    /// A file of a world with one fragment, "bare", and one shared value, of so many bytes: with as many values.
+    fn with_shared_values(mut file: Vec<u8>, listed: u32, bytes: usize) -> Vec<u8> {
+        let mut header = Header::read(&file, file.len() as u64).unwrap();
+        // Behind the checksum of the versions the fragment, how many worlds there are, what is said of chunks, and what they
+        // begin with: how many shared values there are.
+        let fragment = 4 + 3 + 4 + 8 + 8 + 4 + "bare".len();
+        // Where values have lengths, each fragment says whether it is written.
+        let fragment = fragment + usize::from(bytes > 4);
+        let count = header.directory as usize + 8 + fragment + 4 + 5 + 4;
+        assert_eq!(file[count..count + 8], [1, 0, 0, 0, 0, 0, 0, 0]);
+        file[count..count + 4].copy_from_slice(&listed.to_le_bytes());
+        let more = vec![0; bytes * (listed as usize - 1)];
+        header.bytes += more.len() as u64;
+        file.splice(count + 4 + bytes..count + 4 + bytes, more);
+        sealed(file, header)
+    }
+
     #[test]
     fn shared_values_that_nobody_has_are_not_converted() {
         let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
@@ -242,19 +266,8 @@ mod tests {
             .register_plain_const_shared_as::<Bare>("bare")
             .unwrap();
         let ant = world.create(().const_shared(Bare)).unwrap();
-        let mut file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-        let mut header = Header::read(&file, file.len() as u64).unwrap();
-        // Behind the checksum of the versions the fragment, how many worlds there are, what is said of chunks, and what they
-        // begin with: how many shared values there are.
-        let fragment = 4 + 3 + 4 + 8 + 8 + 4 + "bare".len();
-        let count = header.directory as usize + 8 + fragment + 4 + 5 + 4;
-        assert_eq!(file[count..count + 8], [1, 0, 0, 0, 0, 0, 0, 0]);
-        let listed = 250_000_u32;
-        file[count..count + 4].copy_from_slice(&listed.to_le_bytes());
-        let more = vec![0; 4 * (listed as usize - 1)];
-        header.bytes += more.len() as u64;
-        file.splice(count + 8..count + 8, more);
-        let file = sealed(file, header);
+        let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        let file = with_shared_values(file, 250_000, 4);
 
         static CALLS: AtomicU32 = AtomicU32::new(0);
         let universe = Universe::new();
@@ -270,5 +283,39 @@ mod tests {
         assert_eq!(world.const_shared::<[u64; 512]>(ant).unwrap(), &[7; 512]);
         assert_eq!(CALLS.load(Ordering::Relaxed), 1);
         world.check().unwrap();
+    }
+
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    struct Tall([u64; 512]);
+
+    #[test]
+    fn written_shared_values_that_nobody_has_are_not_read() {
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        let universe = || {
+            let universe = Universe::ordered();
+            let read = |_: &[u8], _: &EntityMap| {
+                let call = CALLS.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, String>(Tall([call.into(); 512]))
+            };
+            let registry = universe.registry();
+            registry
+                .register_written_const_shared_as("bare", |_: &Tall, _| {}, read)
+                .unwrap();
+            universe
+        };
+        let mut world = World::of(&Arc::new(universe())).unwrap();
+        let ant = world.create(().const_shared(Tall([9; 512]))).unwrap();
+        let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        // Each has its length.
+        let file = with_shared_values(file, 75_000, 8);
+        let world = World::from_snapshot(&file, universe()).unwrap();
+        assert_eq!(CALLS.swap(0, Ordering::Relaxed), 1);
+        assert_eq!(world.const_shared::<Tall>(ant).unwrap().0, [0; 512]);
+        world.check().unwrap();
+        let there = Arc::new(universe());
+        let (anew, _) =
+            World::from_snapshot_remapped(&file, &there, &EntityMap::default()).unwrap();
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        anew.check().unwrap();
     }
 }

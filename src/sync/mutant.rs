@@ -281,6 +281,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a search's end is stored, whatever was given back meanwhile",
     ),
     (
+        "lowest_claim_by_and",
+        "the lowest slot of a word is claimed, whoever has claimed it meanwhile",
+    ),
+    (
+        "lowest_claim_relaxed",
+        "the lowest slot of a word is claimed without seeing what was done to it before",
+    ),
+    (
         "lowest_found_early",
         "a batch of the lowest says what it has found before it has given back what is left of that",
     ),

@@ -300,6 +300,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_lowest::two_that_create_the_lowest_leave_nothing_behind_them",
     ),
     (
+        "lowest_claim_by_and",
+        "entity_lowest::two_that_take_from_one_word_take_two_slots",
+    ),
+    (
+        "lowest_claim_relaxed",
+        "entity_lowest::a_slot_that_dies_where_the_lowest_are_taken_from_is_had_anew",
+    ),
+    (
         "lowest_found_early",
         "entity_lowest::a_batch_beside_one_that_creates_leaves_nothing_behind_it",
     ),

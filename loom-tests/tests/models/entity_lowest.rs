@@ -167,3 +167,47 @@ fn hints_that_are_set_late_hide_no_lower_slot() {
         },
     );
 }
+
+#[test]
+fn two_that_take_from_one_word_take_two_slots() {
+    model(
+        "two_that_take_from_one_word_take_two_slots",
+        Exhaustive,
+        || {
+            let (ids, _cache) = ids();
+            // Both slots of the first word are free singly.
+            let first = ids.create().expect("not full");
+            ids.destroy(first);
+            let other = spawn(&ids, |ids| ids.create().expect("not full"));
+            let mine = ids.create().expect("not full");
+            let mut both = [mine.index(), other().index()];
+            both.sort_unstable();
+            assert_eq!(both, [0, 1]);
+            assert!(ids.is_in_order());
+            assert_eq!(ids.create().expect("not full").index(), 2);
+        },
+    );
+}
+
+#[test]
+fn a_slot_that_dies_where_the_lowest_are_taken_from_is_had_anew() {
+    model(
+        "a_slot_that_dies_where_the_lowest_are_taken_from_is_had_anew",
+        Exhaustive,
+        || {
+            let (ids, _cache) = ids();
+            // The second slot of the word is free singly.
+            let first = ids.create().expect("not full");
+            let killer = spawn(&ids, move |ids| ids.destroy(first));
+            let mine = ids.create().expect("not full");
+            assert_ne!(mine, first, "a handle that is dead lives again");
+            assert!(mine.index() < 2, "{mine}");
+            killer();
+            assert!(ids.is_in_order());
+            let next = ids.create().expect("not full");
+            assert_eq!(mine.index() + next.index(), 1, "{mine}, {next}");
+            assert!([mine, next].iter().all(|&it| ids.index().exists(it)));
+            assert!(!ids.index().exists(first));
+        },
+    );
+}

@@ -80,8 +80,8 @@ impl Universe {
     /// The world's own calls take the lowest free index. Recorders that are opened [with a sort
     /// key](crate::command::ParallelCommands::open_at) have ids of their own, given by that key;
     /// see there for what they may not do. For this no thread keeps free ids for itself: creating
-    /// and destroying singly cost one to four read-modify-writes each, where they take one or two for 64
-    /// otherwise (batches and slices take as few here), and indices are used less densely: what other pieces of work have
+    /// singly costs one read-modify-write as long as the ids that are free next to each other last, and destroying two to
+    /// four, where they take one or two for 64 otherwise (batches and slices take as few here), and indices are used less densely: what other pieces of work have
     /// is left to them. The lowest free index is found by looking at a few words, however many entities live
     /// (and at O(threads) counts), unless other threads create or destroy at that moment: then at up
     /// to one for each 64 ids that are passed by. All worlds of the universe must be used by one

@@ -2,7 +2,8 @@
 //! number of them.
 //!
 //! Nothing here uses threads' caches: a free slot is free for everybody, and whoever creates says which
-//! claim word it takes from. That costs up to four read-modify-writes for a creation or a death, and a few more
+//! claim word it takes from. A creation costs one read-modify-write as long as slots of the word that holds the lowest are
+//! free, which is not told to anybody; a death costs two, up to four where it is the first in its word, and both a few more
 //! where hints of whole spans change; in a batch one or two for each claim word.
 //!
 //! A search for the lowest free slot passes by what hints say is full, as long as no other thread's hints lag: then
@@ -14,10 +15,11 @@ use core::mem::MaybeUninit;
 use crate::entity::index::batch::{create_in_word, further};
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
-use crate::entity::index::lowest::Lowest;
+use crate::entity::index::lowest::{Lowest, Seen};
 use crate::entity::index::span::{self, SPAN_WORDS};
 use crate::entity::index::{NONE_LEFT, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
+use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, WORD_BITS, WORDS, WORDS_PER_BLOCK};
 use crate::sync::{mutant, probe};
 
@@ -138,14 +140,43 @@ impl EntityIndex {
         }))
     }
 
-    /// Creates an entity in the lowest free slot. Lock-free; O(threads and sessions), or O(words that are passed by)
-    /// while other threads' hints lag.
+    /// Creates an entity in the lowest free slot. Lock-free; one read-modify-write where a slot is free singly in the claim
+    /// word from which on it is looked for. Else O(threads and sessions), or O(words that are passed by) while other
+    /// threads' hints lag.
+    #[inline]
     pub(crate) fn create_lowest(
         &self,
         lowest: &Lowest,
         place: Option<Place>,
     ) -> Result<Entity, Full> {
         let seen = lowest.seen();
+        // Nobody is to be told: nothing is given back, and what lies before the word is as it was.
+        match self.create_singly(seen.word(), place) {
+            Some(entity) => Ok(entity),
+            None => self.create_first(lowest, seen, place),
+        }
+    }
+
+    /// Creates an entity in the lowest slot of a word that is free singly; `None` if none is. Lock-free.
+    #[inline]
+    fn create_singly(&self, word: u32, place: Option<Place>) -> Option<Entity> {
+        self.with_cache(|core, cache, tally| {
+            let index = core.claim_lowest(cache, tally, word)?;
+            tally.add_created(1);
+            // SAFETY: a slot that was claimed for this.
+            Some(unsafe { core.create_at(index, place) })
+        })
+    }
+
+    /// Creates an entity in the lowest free slot, wherever it lies behind the beginning of a search: in a word of which the
+    /// rest is free singly then.
+    #[cold]
+    fn create_first(
+        &self,
+        lowest: &Lowest,
+        seen: Seen,
+        place: Option<Place>,
+    ) -> Result<Entity, Full> {
         let mut claimed = match self.claim_first(seen.word()) {
             // Others have what is free behind it, and may have given something back before it.
             Err(_) if seen.word() > 0 => self.claim_first(0),
@@ -258,6 +289,47 @@ impl EntityIndex {
 }
 
 impl Core {
+    /// Takes the lowest of the slots of a word that are free singly; its index. `None` if none is.
+    #[inline(always)]
+    fn claim_lowest(&self, cache: &mut Cache, tally: &Tally, word: u32) -> Option<u32> {
+        probe::probed(1);
+        // Ordering: Acquire, as in `taken`: what is not whole was used, so its block is open. If it is given back whole
+        // meanwhile, nothing is free singly.
+        //
+        // SAFETY: callers pass words below `WORDS`.
+        let span = unsafe { self.span(span::of(word)) }.load(Ordering::Acquire);
+        if span::whole(span) & span::lane(word) != 0 {
+            return None;
+        }
+        // SAFETY: the block is open.
+        let claims = unsafe { self.claims(word) };
+        let mut seen = claims.load(Ordering::Relaxed);
+        while seen != 0 {
+            let left = seen & (seen - 1);
+            // Ordering: Acquire pairs with the Release in `release_slots`, as in `claim_word`. Relaxed, before and where it
+            // fails: nothing follows from it.
+            let order = mutant::ordering("lowest_claim_relaxed", Ordering::AcqRel);
+            let claimed = if mutant::active("lowest_claim_by_and") {
+                Ok(claims.fetch_and(left, order))
+            } else {
+                claims.compare_exchange_weak(seen, left, order, Ordering::Relaxed)
+            };
+            match claimed {
+                Ok(_) => {
+                    if left == 0 {
+                        self.mark_later(cache, tally, span::of(word), span::lane(word));
+                    }
+                    return Some(word * WORD_BITS + seen.trailing_zeros());
+                }
+                Err(now) => {
+                    probe::failed_claim();
+                    seen = now;
+                }
+            }
+        }
+        None
+    }
+
     /// Takes all free slots of a word, which is one of an open block.
     #[inline(always)]
     pub(super) fn claim_all(&self, cache: &mut Cache, tally: &Tally, word: u32) -> u64 {

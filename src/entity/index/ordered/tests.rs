@@ -196,3 +196,25 @@ fn a_search_takes_few_steps_however_many_entities_live() {
     }
     assert!(most <= 60, "{most} accesses to shared words");
 }
+
+#[cfg(feature = "probe")]
+#[test]
+fn creations_one_by_one_take_one_read_modify_write_each() {
+    let (index, lowest, living) = full(6_400);
+    for _ in 0..3 {
+        let mut kept = Vec::new();
+        let created = probe::measure(|| {
+            kept.extend((0..640).map(|_| index.create_lowest(&lowest, None).unwrap()));
+        });
+        assert!(kept.iter().map(|it| it.index()).eq(6_400..7_040));
+        // And some for each of ten words.
+        assert!(created.rmw <= 640 + 10 * 8, "{created:?}");
+        let died = probe::measure(|| {
+            for entity in kept {
+                destroy(&index, &lowest, entity);
+            }
+        });
+        assert!(died.rmw <= 2 * 640 + 10 * 8, "{died:?}");
+    }
+    assert_eq!(index.count(), living.len());
+}

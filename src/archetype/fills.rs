@@ -3,6 +3,8 @@
 //! Values are made before anything changes, in a [`Stock`], and moved into their rows in the middle of the change: users'
 //! code has run by then, and nothing can fail any more. What was made and is not needed is dropped with the stock.
 //!
+//! A tag that is a type lies nowhere, but it is a value still, which only its maker may make: it is made as the others are.
+//!
 //! Must hold: a stock has as many values as it was made for, of each column, until they are moved out.
 
 use core::alloc::Layout;
@@ -10,14 +12,14 @@ use core::ptr::NonNull;
 use std::alloc::{alloc, dealloc, handle_alloc_error};
 
 use crate::archetype::{Archetype, Column};
-use crate::fragment::{DropValues, FragmentId, FragmentRegistry, Maker, Need};
+use crate::fragment::{Bundle, DropValues, FragmentId, FragmentRegistry, Given, Maker, Need};
 use crate::panics::{end_all, note, resume_alone};
 
-/// A column, and what makes its values.
+/// A column, or a tag that lies in none, and what makes its values.
 #[derive(Debug)]
 struct Fill {
     id: FragmentId,
-    /// Where it begins.
+    /// Where the column begins.
     offset: u32,
     /// Of a value.
     layout: Layout,
@@ -25,22 +27,28 @@ struct Fill {
     maker: Maker,
 }
 
-/// Columns of one archetype that get values by default. Mostly none.
+/// Columns and tags of one archetype that get values by default. Mostly none.
 #[derive(Debug, Default)]
 pub(crate) struct Fills(Box<[Fill]>);
 
 impl Fills {
-    /// For needs that come, which lie in these columns. (Tags lie nowhere, and nothing is made.)
+    /// For needs that come, which lie in these columns. (Of tags that are no types nothing is made: their name is all.)
     #[cold]
     pub(crate) fn new(registry: &FragmentRegistry, needs: &[Need], columns: &[Column]) -> Self {
         let fill = |need: &Need| {
+            let info = registry.get(need.id)?;
             let at = columns.binary_search_by_key(&need.id, |column| column.id);
-            let column = &columns[at.ok()?];
+            let (offset, drop) = match at {
+                Ok(at) => (columns[at].offset, columns[at].drop),
+                Err(_) if info.is_name() => return None,
+                // What has a `drop` has a column.
+                Err(_) => (0, None),
+            };
             Some(Fill {
                 id: need.id,
-                offset: column.offset,
-                layout: registry.get(need.id)?.layout(),
-                drop: column.drop,
+                offset,
+                layout: info.layout(),
+                drop,
                 maker: registry.maker(*need)?.clone(),
             })
         };
@@ -59,12 +67,12 @@ impl Fills {
         self.0.is_empty()
     }
 
-    /// The fragments that are filled.
+    /// The fragments that are filled, those without columns among them.
     pub(crate) fn ids(&self) -> impl Iterator<Item = FragmentId> {
         self.0.iter().map(|fill| fill.id)
     }
 
-    /// Whether a column is filled.
+    /// Whether a fragment is filled.
     pub(crate) fn has(&self, id: FragmentId) -> bool {
         self.0.iter().any(|fill| fill.id == id)
     }
@@ -76,6 +84,24 @@ impl Fills {
             return Stock(None);
         }
         self.make(rows)
+    }
+
+    /// The value of one row, beside a bundle and what else was given with it: if users' code panics, those end, too, each
+    /// value by itself.
+    #[inline(always)]
+    pub(crate) fn stock_beside<B: Bundle, T>(&self, bundle: B, others: T) -> (B, T, Stock) {
+        if self.0.is_empty() {
+            return (bundle, others, Stock(None));
+        }
+        self.make_beside(bundle, others)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_beside<B: Bundle, T>(&self, bundle: B, others: T) -> (B, T, Stock) {
+        let given = Given::new(bundle);
+        let stock = self.make(1);
+        (given.into_bundle(), others, stock)
     }
 
     #[cold]

@@ -21,7 +21,8 @@
 //!
 //! # Who makes the value
 //! Of several that require a fragment, the nearest to what comes decides how its value is made; among those equally near,
-//! the one with the lowest number. That depends on no order of calls, and on no thread.
+//! the one with the lowest number. That depends on no order of calls to `require`, but on the order in which types were
+//! registered, as all does that goes by numbers: who wants the same each time registers them on one thread.
 //!
 //! # Where needs are asked for
 //! Nowhere on the way of a row. Where a composition is found for what comes, and cached: the edge of a change
@@ -159,19 +160,18 @@ impl Required {
                 return Err(Settled);
             }
             new.next = first;
-            let entry = ptr::from_mut(&mut *new);
+            let entry = Box::into_raw(new);
             // Ordering: Release publishes the entry.
             match self
                 .first
                 .compare_exchange(first, entry, Ordering::AcqRel, Ordering::Acquire)
             {
-                Ok(_) => {
-                    // The list's now.
-                    let _ = Box::into_raw(new);
-                    return Ok(());
-                }
+                // The list's now.
+                Ok(_) => return Ok(()),
                 Err(now) => first = now,
             }
+            // SAFETY: just from `into_raw`, and nobody else has seen it.
+            new = unsafe { Box::from_raw(entry) };
         }
     }
 

@@ -87,7 +87,7 @@ impl World {
         bundle: B,
     ) -> Result<Panicked, WorldError> {
         // Users' code: before anything changes.
-        let stock = edge.fills.stock(1);
+        let (bundle, (), stock) = edge.fills.stock_beside(bundle, ());
         if self.watches(edge.target, ADDED) {
             self.add_watched(archetype, row, entity, edge, (bundle, stock))
         } else {
@@ -432,7 +432,7 @@ impl World {
             Ok(edge) => edge,
             Err(error) => return Err(refused_bundle(come, error)),
         };
-        let stock = edge.fills.stock(1);
+        let (come, (), stock) = edge.fills.stock_beside(come, ());
         let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED);
         let panicked = if watched {
             self.add_watched(archetype, row, entity, &edge, (come, stock))?

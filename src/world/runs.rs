@@ -164,6 +164,8 @@ impl World {
         let chunk = &source.chunks[rows.chunk as usize];
         rows.count == chunk.len
             && edge.ended.is_empty()
+            // A tag that comes by default has no column, but is made.
+            && edge.fills.is_empty()
             && target.takes_chunk(group, chunk)
             && source.hands_chunks_to(target)
     }

@@ -162,10 +162,22 @@ impl core::hash::Hash for Mood {
 
 #[test]
 fn shared_values_that_have_become_equal_go_back_as_they_were_or_not_at_all() {
+    for is_far in [false, true] {
+        try_to_go_back(is_far);
+    }
+}
+
+/// With two groups of one composition, or one each of two.
+fn try_to_go_back(is_far: bool) {
     let mut world = world(1);
+    world.registry().register_clone::<u8>().unwrap();
     let ants = [1, 2].map(|n| {
         let ant = (u64::from(n),).shared(Mood(n));
-        world.create(ant).unwrap()
+        let ant = world.create(ant).unwrap();
+        if is_far && n == 2 {
+            world.add(ant, (2_u8,)).unwrap();
+        }
+        ant
     });
     let mut checkpoints = Checkpoints::new(2);
     let before = checkpoints.take(&mut world).unwrap();

@@ -3,7 +3,7 @@
 use core::any::TypeId;
 
 use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
-use crate::archetype::{Draft, Fills, ROWS_PER_CHUNK, Stock, Universe, place};
+use crate::archetype::{Draft, Fills, ROWS_PER_CHUNK, Universe, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::{
@@ -197,10 +197,16 @@ impl Lane {
         if B::HAS_VALUES {
             (bundle, combo, templates) = self.part(bundle)?;
         }
-        let found = self.row_for::<B>(combo, reserved, ids);
-        let (entity, way, private, row, stock) = match found {
-            Ok(found) => found,
+        let way = match self.way::<B>(combo) {
+            Ok(way) => way,
             Err(error) => return Err(refused((Given::new(bundle), templates), error)),
+        };
+        // Users' code: before anything is there.
+        let fills = &self.ways[way as usize].fills;
+        let (bundle, templates, stock) = fills.stock_beside(bundle, templates);
+        let (entity, private, row) = match self.row_for::<B>(way, reserved, ids) {
+            Ok(found) => found,
+            Err(error) => return Err(refused((Given::new(bundle), templates, stock), error)),
         };
         let Way {
             stream, offsets, ..
@@ -237,16 +243,14 @@ impl Lane {
         }
     }
 
-    /// The entity of a bundle, and where it comes: by which way, to which private chunk, and to which row; and what comes
-    /// there by default.
+    /// The entity of a bundle, and where it comes by its way: to which private chunk, and to which row.
     #[inline(always)]
     fn row_for<B: Bundle>(
         &mut self,
-        combo: u32,
+        way: u32,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
-    ) -> Result<(Entity, u32, u32, u32, Stock), WorldError> {
-        let way = self.way::<B>(combo)?;
+    ) -> Result<(Entity, u32, u32), WorldError> {
         let stream = self.ways[way as usize].stream;
         let (private, row) = self.room(stream)?;
         let offsets = &self.ways[way as usize].offsets;
@@ -256,12 +260,8 @@ impl Lane {
             self.cursors.aim::<B>(private, limit, chunk, offsets);
         }
         let place = place(chunk.run, row);
-        // Users' code: before anything is there.
-        let stock = self.ways[way as usize].fills.stock(1);
-        match entity_at(&self.universe, place, reserved, ids) {
-            Ok(entity) => Ok((entity, way, private, row, stock)),
-            Err(error) => Err(refused(stock, error)),
-        }
+        let entity = entity_at(&self.universe, place, reserved, ids)?;
+        Ok((entity, private, row))
     }
 
     /// Room for an entity of a stream: which private chunk, and which row.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::create::entity_at;
-use super::{FoundOp, Lane, NONE, Op};
+use super::{FoundOp, Lane, NONE, Op, Way};
 use crate::archetype::{Stock, place};
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::command::stripes::Ids;
@@ -24,7 +24,7 @@ use crate::world::WorldError;
 const KEPT_OPS: usize = 256;
 
 /// In the order of their numbers.
-type Ids8 = SmallVec<[FragmentId; 8]>;
+pub(super) type Ids8 = SmallVec<[FragmentId; 8]>;
 
 /// Ops whose fragments are known at run time only.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ pub(super) struct DynamicOps {
     payload_of: HashMap<Ids8, u32>,
 }
 
-/// A row that is empty: its stream, its private chunk, which one there.
+/// A row that is empty: the way there, its private chunk, which one there.
 type RowOf = (u32, u32, u32);
 
 /// A bundle that is ready to be recorded.
@@ -67,15 +67,16 @@ impl Lane {
     ) -> Result<Entity, WorldError> {
         let sorted = self.sort(bundle)?;
         let room = self.room_of(&sorted, reserved, ids);
-        let (entity, (stream, private, row), stock) = match room {
+        let (entity, (way, private, row), stock) = match room {
             Ok(room) => room,
             Err(error) => return Err(refused(sorted, error)),
         };
-        let columns = sorted.columns.into_vec();
-        let fragments: Ids8 = columns.iter().map(Value::id).collect();
-        let offsets = self.streams[stream as usize].draft.offsets(&fragments);
+        let Way {
+            stream, offsets, ..
+        } = &self.ways[way as usize];
+        let stream = *stream;
         let chunk = &mut self.privates[private as usize].chunk;
-        for (value, &offset) in columns.into_iter().zip(&offsets) {
+        for (value, &offset) in sorted.columns.into_vec().into_iter().zip(offsets) {
             let to = chunk
                 .array(offset)
                 .wrapping_add(row as usize * value.size());
@@ -92,22 +93,51 @@ impl Lane {
         Ok(entity)
     }
 
-    /// The entity of a bundle, and where it comes: stream, private chunk, and row; and what comes there by default.
+    /// The entity of a bundle, and where it comes: way, private chunk, and row; and what comes there by default.
     fn room_of(
         &mut self,
         sorted: &Sorted,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
     ) -> Result<(Entity, RowOf, Stock), WorldError> {
-        let (stream, fills) = self.stream_with_needs(&sorted.ids, sorted.combo)?;
-        let (private, row) = self.room(stream)?;
-        let place = place(self.privates[private as usize].chunk.run, row);
+        let way = self.dynamic_way(sorted)?;
         // Users' code: before anything is there.
-        let stock = fills.stock(1);
-        match entity_at(&self.universe, place, reserved, ids) {
-            Ok(entity) => Ok((entity, (stream, private, row), stock)),
+        let stock = self.ways[way as usize].fills.stock(1);
+        let room = self.room(self.ways[way as usize].stream);
+        let found = room.and_then(|(private, row)| {
+            let place = place(self.privates[private as usize].chunk.run, row);
+            let entity = entity_at(&self.universe, place, reserved, ids)?;
+            Ok((entity, (way, private, row)))
+        });
+        match found {
+            Ok((entity, row)) => Ok((entity, row, stock)),
             Err(error) => Err(refused(stock, error)),
         }
+    }
+
+    /// How the values of a bundle get into their stream.
+    fn dynamic_way(&mut self, sorted: &Sorted) -> Result<u32, WorldError> {
+        let key = (sorted.ids.clone(), sorted.combo);
+        match self.dynamic_way_of.get(&key) {
+            Some(&way) => Ok(way),
+            None => self.new_dynamic_way(key, sorted),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_dynamic_way(&mut self, key: (Ids8, u32), sorted: &Sorted) -> Result<u32, WorldError> {
+        let (stream, fills) = self.stream_with_needs(&sorted.ids, sorted.combo)?;
+        let fragments: Ids8 = sorted.columns.iter().map(Value::id).collect();
+        let offsets = self.streams[stream as usize].draft.offsets(&fragments);
+        self.ways.push(Way {
+            stream,
+            offsets,
+            fills,
+        });
+        let way = self.ways.len() as u32 - 1;
+        self.dynamic_way_of.insert(key, way);
+        Ok(way)
     }
 
     /// Records that fragments come.

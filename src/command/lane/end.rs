@@ -135,6 +135,8 @@ impl Lane {
         let numbers = keep(&mut self.ways, |way| way.stream != NONE);
         self.way_of.retain(|key, _| key.1 == NONE);
         renumber(self.way_of.values_mut(), &numbers);
+        self.dynamic_way_of.retain(|key, _| key.1 == NONE);
+        renumber(self.dynamic_way_of.values_mut(), &numbers);
         let numbers = keep(&mut self.copy_ways, |way| way.stream != NONE);
         renumber(self.copy_way_of.values_mut(), &numbers);
         self.copy_way_of.retain(|_, way| *way != NONE);

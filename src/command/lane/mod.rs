@@ -27,13 +27,13 @@ use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, Need, Value};
-use crate::hashers::ByTypes;
+use crate::hashers::{ByNumbers, ByTypes};
 use crate::world::{World, WorldError};
 
 pub(in crate::command) use batch::AllMade;
 use copies::{CopyKey, CopyWay};
 use cursor::Cursors;
-use dynamic::DynamicOps;
+use dynamic::{DynamicOps, Ids8};
 use recent::Recent;
 
 /// "None", where a number is expected.
@@ -257,6 +257,8 @@ pub(crate) struct Lane {
     dynamic: DynamicOps,
     stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
     way_of: ByType<(TypeId, u32), u32>,
+    /// The same of bundles whose fragments are known at run time only: by these, in the order of their numbers.
+    dynamic_way_of: HashMap<(Ids8, u32), u32, ByNumbers>,
     /// To streams without shared values.
     cursors: Cursors,
     copy_ways: Vec<CopyWay>,
@@ -300,6 +302,7 @@ impl Lane {
             dynamic: DynamicOps::default(),
             stream_of: HashMap::new(),
             way_of: HashMap::default(),
+            dynamic_way_of: HashMap::default(),
             cursors: Cursors::new(),
             copy_ways: Vec::new(),
             copy_way_of: HashMap::default(),
@@ -325,6 +328,7 @@ impl Lane {
     fn forget_streams(&mut self) {
         self.stream_of.clear();
         self.way_of.clear();
+        self.dynamic_way_of.clear();
         self.cursors.clear();
         self.copy_way_of.clear();
         self.recent_copies.clear();

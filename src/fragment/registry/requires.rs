@@ -44,7 +44,8 @@ impl FragmentRegistry {
     /// * A value that comes with the owner is taken, and one that the entity has is kept: `make` is not called then.
     /// * What is required may require more. A cycle is no fault. Of several owners that come together the one that is
     ///   nearest to the fragment says how it is made: an owner that comes itself before one that is required; among those
-    ///   that are equally near, the one with the lowest number. Said again of the same two, the first `make` stays.
+    ///   that are equally near, the one that was registered first (so whoever wants the same each time registers types on
+    ///   one thread). Said again of the same two, the first `make` stays.
     /// * It is about what comes. Who has the owner may lose what it needs: by [`remove`](crate::world::World::remove), or
     ///   if a [`swap`](crate::world::World::swap) names it as going. It comes back when the owner is added again. (To refuse
     ///   it would make the removal of one fragment depend on all others.) And what is copied as it is has what it had: a

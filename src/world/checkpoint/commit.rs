@@ -66,7 +66,7 @@ impl Plan {
             }
         }
         // All who have one of these have gone back, too.
-        for (id, value) in self.equals {
+        for (id, value) in self.shared {
             end_all(panicked, world.shared.replace(id, value));
         }
         saved

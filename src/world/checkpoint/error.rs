@@ -46,12 +46,12 @@ pub enum CheckpointError {
         "compositions that the checkpoint has were collected since, or the world went back by other `Checkpoints` to before they came"
     )]
     Collected,
-    /// Combinations of shared values that differed are equal now: what their `Eq` or `Hash` says has changed, which
+    /// Shared values that differed are equal now: what their `Eq` or `Hash` says has changed, which
     /// [must not be](crate::fragment::SharedFragment).
-    #[error("shared values that differed, of {name} or others beside it, are equal now")]
+    #[error("shared values of {name} that differed are equal now")]
     #[non_exhaustive]
     EqualNow {
-        /// The name of the first shared fragment of the combination.
+        /// The name of the shared fragment.
         name: Box<str>,
     },
     /// A resource that is part of the state, or what a delayed signal carries, was refused by who

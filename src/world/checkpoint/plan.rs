@@ -1,6 +1,7 @@
 //! `Plan`: all that it takes to go back and that can fail, done before anything changes: memory is taken, and users' code makes
 //! the values that come back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -22,8 +23,9 @@ pub(super) struct Plan {
     pub(super) archetypes: Vec<PlannedArchetype>,
     pub(super) rewind: Rewind,
     pub(super) coming: Coming,
-    /// Shared values to which one is equal that is there now, in the place of which they come.
-    pub(super) equals: Vec<(SharedId, Arc<Value>)>,
+    /// Shared values that come, by the numbers that they will have: these very ones, also where one that is equal is there
+    /// now.
+    pub(super) shared: BTreeMap<SharedId, Arc<Value>>,
 }
 
 #[derive(Default)]
@@ -69,7 +71,7 @@ impl Plan {
         for (at, saved) in saved.archetypes().iter().enumerate() {
             self.archetypes.push(PlannedArchetype::default());
             let planned = &mut self.archetypes[at];
-            planned.plan_keys(world, saved, &mut self.equals)?;
+            planned.plan_keys(world, saved, &mut self.shared)?;
             let (data, universe) = (&world.archetypes[at], &*world.universe);
             let before = since.saved.archetypes().get(at);
             let before = before.filter(|before| before.born == saved.born);
@@ -133,18 +135,18 @@ impl Plan {
             }
             end_all(panicked, planned.templates);
         }
-        end_all(panicked, self.equals);
+        end_all(panicked, self.shared.into_values());
         self.coming.end(panicked);
     }
 }
 
 impl PlannedArchetype {
-    /// Holds the shared values of all groups, and says which of them are only equal to what they are to be.
+    /// Holds the shared values of all groups, and says which they are to be.
     fn plan_keys(
         &mut self,
         world: &mut World,
         saved: &SavedArchetype,
-        equals: &mut Vec<(SharedId, Arc<Value>)>,
+        shared: &mut BTreeMap<SharedId, Arc<Value>>,
     ) -> Result<(), CheckpointError> {
         let universe = Arc::clone(&world.universe);
         for group in &saved.groups {
@@ -159,26 +161,21 @@ impl PlannedArchetype {
                 // Users' `hash` and `eq`: those that are held already are noted below each time.
                 let id = world.shared.intern_same(info, value);
                 world.shared.hold(id);
-                if !Arc::ptr_eq(world.shared.value(id), value) {
-                    equals.push((id, Arc::clone(value)));
-                }
                 key.push(id);
                 match self.keys.last_mut() {
                     Some(last) if key.len() > 1 => *last = (&*key).into(),
                     _ => self.keys.push((&*key).into()),
                 }
+                // Two that differed are not to become one, here or in another archetype.
+                let of = shared.entry(id).or_insert_with(|| Arc::clone(value));
+                if !Arc::ptr_eq(of, value) {
+                    return Err(CheckpointError::EqualNow {
+                        name: info.name().into(),
+                    });
+                }
             }
         }
-        let mut sorted: Vec<&[SharedId]> = self.keys.iter().map(|key| &**key).collect();
-        sorted.sort_unstable();
-        let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
-        let of = twice.and_then(|pair| pair[0].first());
-        match of.and_then(|&value| universe.registry().get(world.shared.value(value).id())) {
-            Some(info) => Err(CheckpointError::EqualNow {
-                name: info.name().into(),
-            }),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Finds out what is to be written, and makes what can fail.

@@ -507,6 +507,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a world goes back over slots that it saw free, whoever has claimed them since",
     ),
     (
+        "rewind_owns_all",
+        "a world goes back over entities of another world as if they were its own",
+    ),
+    (
         "rewind_phases_relaxed",
         "who finds a phase that was taken back may find the entity alive that had it since",
     ),

@@ -532,6 +532,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_rewind::a_world_goes_back_or_changes_nothing_beside_one_that_creates",
     ),
     (
+        "rewind_owns_all",
+        "entity_rewind::a_world_that_goes_back_leaves_another_what_it_has",
+    ),
+    (
         "rewind_phases_relaxed",
         "entity_rewind::of_two_who_destroy_an_id_beside_a_world_that_goes_back_one_wins",
     ),

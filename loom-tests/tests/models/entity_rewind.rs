@@ -1,15 +1,16 @@
-//! A world that is alone in an ordered universe goes back to a checkpoint, while another thread creates or destroys: it
-//! takes back slots that are its own or nobody's, or it is refused, and then nothing has changed.
+//! A world that is alone in an ordered universe goes back to a checkpoint, while another thread creates or destroys, for
+//! nobody or in a world of its own: it takes back slots that are its own or nobody's, or it is refused, and then nothing
+//! has changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use megachunk::entity::model::LowestIds;
+use megachunk::entity::model::{LowestIds, SlotsThen, set_place};
 use megachunk::entity::{Entity, Place};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
 
 /// Runs `work` on a thread of its own; its result comes from the closure that is returned.
@@ -33,10 +34,28 @@ fn ids() -> (Arc<LowestIds>, Box<dyn ThreadCache>) {
     (ids, cache)
 }
 
+/// The chunk of the world that goes back.
+const OWN: u32 = 0;
+/// The chunk of another one.
+const THEIRS: u32 = 1;
+
 /// An entity of the world.
 fn create_own(ids: &LowestIds) -> Entity {
-    let place = Place::new(0, 0).expect("in range");
-    ids.create_placed(place).expect("not full")
+    create_at(ids, OWN, 0)
+}
+
+/// An entity of whose chunk this is.
+fn create_at(ids: &LowestIds, chunk: u32, row: u32) -> Entity {
+    ids.create_placed(place(chunk, row)).expect("not full")
+}
+
+fn place(chunk: u32, row: u32) -> Place {
+    Place::new(chunk, row).expect("in range")
+}
+
+/// Whether the world has gone back.
+fn go_back(ids: &LowestIds, then: &SlotsThen) -> bool {
+    ids.go_back(then, |place| place.chunk() == OWN)
 }
 
 /// Which of the two ends occurred in some execution. (Of std: it outlives executions, and orders nothing in them.)
@@ -85,7 +104,7 @@ fn a_world_goes_back_or_changes_nothing_beside_one_that_creates() {
             let then = ids.save(2).expect("alone");
             ids.destroy(comes_back);
             let other = spawn(&ids, |ids| ids.create().expect("not full"));
-            let went_back = ids.go_back(&then);
+            let went_back = go_back(&ids, &then);
             ENDS.note(went_back);
             let theirs = other();
             if went_back {
@@ -112,7 +131,7 @@ fn what_came_since_is_free_again_beside_one_that_creates() {
             // In the rest of the word, and in the next one.
             let came = [(); 2].map(|()| create_own(&ids));
             let other = spawn(&ids, |ids| ids.create().expect("not full"));
-            let went_back = ids.go_back(&then);
+            let went_back = go_back(&ids, &then);
             ENDS.note(went_back);
             let theirs = other();
             if went_back {
@@ -138,7 +157,7 @@ fn of_two_who_destroy_an_id_beside_a_world_that_goes_back_one_wins() {
             let reserved = ids.create().expect("not full");
             let other = spawn(&ids, move |ids| ids.release(reserved));
             let mine = ids.release(reserved);
-            let went_back = ids.go_back(&then);
+            let went_back = go_back(&ids, &then);
             ENDS.note(went_back);
             assert_ne!(mine, other(), "it dies once");
             let next = ids.create().expect("not full");
@@ -169,9 +188,78 @@ fn who_sees_an_entity_that_came_back_sees_what_its_world_did_before() {
             });
             // SAFETY: nobody reads before the entity is back; loom checks it.
             data.with_mut(|data| unsafe { *data = 1 });
-            assert!(ids.go_back(&then), "alone");
+            assert!(go_back(&ids, &then), "alone");
             other();
             check(&ids, &[entity]);
         },
     );
+}
+
+#[test]
+fn a_world_that_goes_back_leaves_another_what_it_has() {
+    static ENDS: Ends = Ends([AtomicBool::new(false), AtomicBool::new(false)]);
+    model(
+        "a_world_that_goes_back_leaves_another_what_it_has",
+        Costly(3),
+        || {
+            let (ids, _cache) = ids();
+            let [stays, comes_back] = [0, 1].map(|row| create_at(&ids, OWN, row));
+            let then = ids.save(2).expect("alone");
+            ids.destroy(comes_back);
+            set_place(ids.index(), stays, place(OWN, 1));
+            let other = spawn(&ids, |ids| {
+                let theirs = create_at(ids, THEIRS, 0);
+                set_place(ids.index(), theirs, place(THEIRS, 1));
+                theirs
+            });
+            let went_back = go_back(&ids, &then);
+            ENDS.note(went_back);
+            let theirs = other();
+            assert_eq!(ids.index().locate(theirs), Ok(Some(place(THEIRS, 1))));
+            let found = [stays, comes_back].map(|entity| ids.index().locate(entity).ok().flatten());
+            if went_back {
+                assert_eq!(found, [0, 1].map(|row| Some(place(OWN, row))));
+                check(&ids, &[stays, comes_back, theirs]);
+            } else {
+                assert_eq!(found, [Some(place(OWN, 1)), None]);
+                check(&ids, &[stays, theirs]);
+            }
+        },
+    );
+    ENDS.assert_both();
+}
+
+#[test]
+fn what_another_world_has_had_ends_once_beside_one_that_goes_back() {
+    static ENDS: Ends = Ends([AtomicBool::new(false), AtomicBool::new(false)]);
+    model(
+        "what_another_world_has_had_ends_once_beside_one_that_goes_back",
+        Costly(3),
+        || {
+            let (ids, _cache) = ids();
+            let [stays, comes_back] = [0, 1].map(|row| create_at(&ids, OWN, row));
+            let then = ids.save(2).expect("alone");
+            ids.destroy(comes_back);
+            let other = spawn(&ids, |ids| {
+                let theirs = create_at(ids, THEIRS, 0);
+                let found = ids.index().locate(theirs);
+                ids.destroy(theirs);
+                (theirs, found)
+            });
+            let went_back = go_back(&ids, &then);
+            ENDS.note(went_back);
+            let (theirs, found) = other();
+            assert_eq!(found, Ok(Some(place(THEIRS, 0))), "while it lived");
+            assert!(!ids.index().exists(theirs), "it lives again");
+            if went_back {
+                let found = [stays, comes_back].map(|entity| ids.index().locate(entity));
+                assert_eq!(found, [0, 1].map(|row| Ok(Some(place(OWN, row)))));
+                check(&ids, &[stays, comes_back]);
+            } else {
+                assert!(!ids.index().exists(comes_back), "something has changed");
+                check(&ids, &[stays]);
+            }
+        },
+    );
+    ENDS.assert_both();
 }

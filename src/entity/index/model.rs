@@ -246,12 +246,13 @@ impl LowestIds {
         alone.then_some(SlotsThen(saved))
     }
 
-    /// Makes all slots what they were, as a world does whose entities have places: whether nobody else had one of them.
+    /// Makes all slots what they were, as a world does, which says of places whether they are in it: whether nobody else had
+    /// one of them.
     #[must_use]
-    pub fn go_back(&self, then: &SlotsThen) -> bool {
+    pub fn go_back(&self, then: &SlotsThen, is_own: impl Fn(Place) -> bool) -> bool {
         let (mut rewind, SlotsThen(saved)) = (Rewind::default(), then);
         let (index, lowest) = (&self.index, &self.lowest);
-        let begun = index.begin_rewind(saved, &mut rewind, lowest, |_| true);
+        let begun = index.begin_rewind(saved, &mut rewind, lowest, is_own);
         if begun {
             index.finish_rewind(saved, &mut rewind, lowest);
         }

@@ -194,7 +194,10 @@ fn claim_changed(
             match slot::version(now) {
                 RETIRED => now == before,
                 _ if claimed >> lane & 1 == 1 => slot::version(before) != RETIRED,
-                version => version % 2 == 1 && slot::place(now).is_some_and(is_own),
+                version => {
+                    let is_own = |place| mutant::active("rewind_owns_all") || is_own(place);
+                    version % 2 == 1 && slot::place(now).is_some_and(is_own)
+                }
             }
         })
 }

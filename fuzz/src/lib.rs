@@ -35,6 +35,8 @@ mod world_probes;
 mod world_recorded;
 #[path = "../../tests/support/world_recorder.rs"]
 mod world_recorder;
+#[path = "../../tests/support/world_required.rs"]
+mod world_required;
 #[path = "../../tests/support/world_row.rs"]
 mod world_row;
 #[path = "../../tests/support/world_same.rs"]

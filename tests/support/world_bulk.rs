@@ -20,9 +20,10 @@ use crate::world_fragments::{
     Team, Text, Weather, WithShape, core_kinds_of, core_shape_of, gone_kinds_of, gone_shape_of,
     kinds_of, register, shape_of, with_core, with_gone, with_shape,
 };
-use crate::world_machine::{Machine, WORLDS, begin, universe, universe_for};
+use crate::world_machine::{Machine, WORLDS, begin, universe};
 use crate::world_naive::{NAMES, Refusal};
 use crate::world_probes::{self, Watch};
+use crate::world_required::requiring;
 use crate::world_row::Row;
 use crate::world_same::{fused, same_report};
 
@@ -194,6 +195,12 @@ impl Machine {
                 assert_eq!(count, seen.len());
                 done.sort_unstable();
                 assert_eq!(done, seen);
+            }
+            Err(Fused::Fill) => {
+                return self.settle_some(&seen, |model, at, entity, _| {
+                    let payload = payload.wrapping_add(entity.index());
+                    model.add(at, entity, kinds, payload).unwrap();
+                });
             }
             // A closure panicked, or the chunk for what it made could not be had.
             Err(Fused::Make) => drop(done.pop()),
@@ -620,8 +627,7 @@ impl Machine {
         (0..WORLDS).for_each(|at| self.end_recorded(at));
         let load = LoadOptions::new();
         let mut loaded = if how.is_multiple_of(2) {
-            let universe = universe_for(self.hands);
-            register(&universe).unwrap();
+            let universe = requiring(self, self.model.required);
             let loaded = World::worlds_from_snapshot(&bytes, universe, &load).unwrap();
             for (world, loaded) in self.worlds.iter().zip(&loaded) {
                 let hashes = [world, loaded].map(|world| world.state_hash_with(&options).unwrap());

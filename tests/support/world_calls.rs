@@ -109,8 +109,8 @@ impl Machine {
     ) {
         let model = &mut self.model;
         match built {
-            // A chunk fragment could not be cloned; a bundle that is refused may panic when it is dropped.
-            Err(Fused::Clone) => {}
+            // A chunk fragment could not be cloned, or a value not be made; a bundle that is refused may panic when it is dropped.
+            Err(Fused::Clone | Fused::Fill) => {}
             Err(_) => assert!(model.build(self.at, entity, kinds, payload).is_err()),
             Ok(built) => same(built, model.build(self.at, entity, kinds, payload), "build"),
         }
@@ -182,8 +182,8 @@ impl Machine {
         change: impl FnOnce(&mut Naive, usize) -> Result<(), Refusal>,
     ) {
         match real {
-            // A chunk fragment could not be cloned: nothing has changed.
-            Err(Fused::Clone) => {}
+            // A chunk fragment could not be cloned, or a value not be made: nothing has changed.
+            Err(Fused::Clone | Fused::Fill) => {}
             // The drop of what was replaced panicked, or that of a bundle which was refused.
             Err(_) => drop(change(&mut self.model, self.at)),
             Ok(real) => same(real, change(&mut self.model, self.at), what),
@@ -218,6 +218,12 @@ impl Machine {
         });
         let done = match real {
             Ok(_) => entities.len(),
+            Err(Fused::Fill) => {
+                return self.settle_some(entities, |model, at, entity, position| {
+                    let payload = payload.wrapping_add(position);
+                    let _ = model.add(at, entity, kinds, payload);
+                });
+            }
             Err(Fused::Make) => position.get(),
             Err(Fused::Drop) => position.get() + 1,
             // With values for the chunk, one by one: there was no chunk for what was made. Else for that, or for what

@@ -16,7 +16,7 @@ use crate::world_machine::{Hands, Machine};
 use crate::world_more_commands::MoreCommand;
 use crate::world_naive::{Naive, Refusal};
 use crate::world_recorded::{Act, MIDDLE, Replay, Segment, Tally};
-use crate::world_recorder::{Desk, Done, Prototypes, Recorder};
+use crate::world_recorder::{Desk, Done, Prototypes, RecordedTemplates, Recorder};
 use crate::world_same::fused;
 
 /// A call of a recorder. A `pick` names one of the entities that it has created if its highest bit is set,
@@ -133,6 +133,7 @@ impl Machine {
             given: Arc::new(self.model.given.clone()),
         };
         let prototypes = self.prototypes_of(&scripts);
+        let templates = self.templates_of(&scripts);
         let (threads, together) = match self.hands {
             Hands::One => (1, false),
             _ => (1 + usize::from(threads) % 4, together),
@@ -163,6 +164,7 @@ impl Machine {
             },
             registry: universe.registry(),
             prototypes: &prototypes,
+            templates: &templates,
             builds: ordered.then_some((at as u32, scripts.len() as u32)),
             own: Vec::new(),
             done: Vec::new(),
@@ -247,6 +249,20 @@ impl Machine {
             }
         }
         prototypes
+    }
+
+    /// The same of templates.
+    fn templates_of(&mut self, scripts: &[Script]) -> RecordedTemplates {
+        let mut templates = RecordedTemplates::new();
+        for &command in scripts.iter().flat_map(|script| &script.commands) {
+            if let CommandOp::More(more) = command
+                && let Some((kinds, payload)) = more.template()
+                && !templates.contains_key(&(kinds, payload))
+            {
+                templates.insert((kinds, payload), self.template(kinds, payload));
+            }
+        }
+        templates
     }
 
     /// Tells the model what was recorded.
@@ -389,8 +405,8 @@ impl Machine {
         let ordered = self.is_ordered();
         self.named[at] = false;
         let events = std::mem::take(&mut *self.log.lock().unwrap());
-        if matches!(flushed, Err(Fused::Clone)) {
-            return self.look_again(events);
+        if let Err(why @ (Fused::Clone | Fused::Fill)) = flushed {
+            return self.look_again(why, events);
         }
         let mut replay = Replay {
             model: &mut self.model,
@@ -401,7 +417,7 @@ impl Machine {
             fused: flushed.is_err(),
             heard: &mut self.heard,
             batches: 0,
-            without_weather: None,
+            without: None,
         };
         let expected = replay.flush();
         assert!(replay.events.is_empty(), "{:?}", replay.events);

@@ -7,7 +7,8 @@ use megachunk::prelude::*;
 
 use crate::world_changes::{Known, add_plain};
 use crate::world_fragments::{
-    Awake, Counted, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text, Weather,
+    Awake, Counted, Fused, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text,
+    Weather,
 };
 use crate::world_machine::{ChunkStand, Machine, Stand, WORLDS};
 use crate::world_naive::{Naive, Refusal};
@@ -244,14 +245,14 @@ impl Machine {
         assert_eq!(Guard::alive(), self.guards);
     }
 
-    /// After a template could not be cloned in a flush, whoever was to get a chunk of it is dead or as he
-    /// was: the model believes the world, if that can be.
-    pub(crate) fn look_again(&mut self, events: VecDeque<Event>) {
+    /// After a template could not be cloned in a flush, or a value not be made that is required, whoever was to get a chunk
+    /// of it, or the value, is dead or as he was: the model believes the world, if that can be.
+    pub(crate) fn look_again(&mut self, why: Fused, events: VecDeque<Event>) {
         let at = self.at;
         let segments = std::mem::take(&mut self.recorded[at]);
         let mut commands = segments.iter().flat_map(|segment| &segment.commands);
         if !commands.any(|(_, act)| matches!(act, Act::Call { .. })) {
-            self.compare_with_each(&segments);
+            self.compare_with_each(why, &segments);
         }
         for event in events {
             if let Event::Created(new) = event {
@@ -265,9 +266,9 @@ impl Machine {
         }
     }
 
-    /// Each entity is as it must be after a flush, or as it would be if nobody had got to a chunk with a weather in one of its
-    /// batches; or it was to be created, or to be a clone, and is dead.
-    fn compare_with_each(&self, segments: &[Segment]) {
+    /// Each entity is as it must be after a flush, or as it would be if nobody had got to a chunk with a weather, or to a
+    /// value that is required, in one of its batches; or it was to be created, or to be a clone, and is dead.
+    fn compare_with_each(&self, why: Fused, segments: &[Segment]) {
         let at = self.at;
         let created = segments.iter().flat_map(|segment| &segment.created);
         let commands = segments.iter().flat_map(|segment| &segment.commands);
@@ -277,7 +278,7 @@ impl Machine {
             .chain(created)
             .copied()
             .collect();
-        let replay = |without_weather| {
+        let replay = |without: Option<usize>| {
             let mut model = self.model.clone();
             let mut replay = Replay {
                 model: &mut model,
@@ -288,7 +289,7 @@ impl Machine {
                 fused: true,
                 heard: &mut Vec::new(),
                 batches: 0,
-                without_weather,
+                without: without.map(|batch| (batch, why)),
             };
             replay.flush();
             let batches = replay.batches;
@@ -297,18 +298,11 @@ impl Machine {
         let (whole, batches) = replay(None);
         let mut all = vec![whole];
         all.extend((0..batches).map(|batch| replay(Some(batch)).0));
-        // A chunk has its own weather.
-        let without = |row: &Row| {
-            let mut row = *row;
-            row.get_mut(Kind::Weather)
-                .into_iter()
-                .for_each(|value| *value = 0);
-            row
-        };
         for &entity in &self.model.given {
             let (real, lives) = (self.read(entity), self.universe.exists(entity));
             let is = |model: &Naive| match (model.row(at, entity), &real) {
-                (Ok(row), Some(real)) => without(row) == without(real),
+                // A chunk has its own weather.
+                (Ok(row), Some(real)) => row.without_weather() == real.without_weather(),
                 (Ok(_), None) | (Err(_), Some(_)) => false,
                 (Err(refusal), None) => lives != (refusal == Refusal::Destroyed),
             };
@@ -324,7 +318,7 @@ impl Machine {
     }
 
     /// An entity as the world has it.
-    fn read(&self, entity: Entity) -> Option<Row> {
+    pub(crate) fn read(&self, entity: Entity) -> Option<Row> {
         let world = &self.worlds[self.at];
         if !world.is_built(entity) {
             return None;

@@ -20,6 +20,8 @@ pub(crate) enum Fused {
     Drop,
     /// A `Clone`.
     Clone,
+    /// What makes a value that is required.
+    Fill,
 }
 
 /// Who is alive among the values that count themselves, and when user's code is to panic.
@@ -199,7 +201,7 @@ pub(crate) struct Switch(pub(crate) u16);
 megachunk::plain!(Switch { 0 });
 
 /// A tag that can be switched off.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Awake;
 megachunk::plain!(Awake {});
 

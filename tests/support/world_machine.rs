@@ -68,6 +68,8 @@ pub(crate) struct Machine {
     pub(crate) calls: Arc<AtomicU32>,
     /// Who observes the worlds, if somebody does.
     pub(crate) ears: Option<Ears>,
+    /// How often observers may be called in a step for the same change: mostly once.
+    pub(crate) batches: usize,
     /// What a flush must have told.
     pub(crate) heard: Vec<Heard>,
     /// What new chunks begin with.
@@ -104,6 +106,7 @@ impl Machine {
             log: Arc::default(),
             calls: Arc::default(),
             ears,
+            batches: 1,
             heard: Vec::new(),
             templates: Templates::new(),
         }

@@ -16,6 +16,8 @@ use crate::world_fragments::{
 };
 use crate::world_machine::Machine;
 use crate::world_naive::{NAMES, Naive, Refusal};
+use crate::world_required::needs;
+use crate::world_row::Row;
 use crate::world_same::{fused, same, same_report};
 
 /// As [`WorldOp`](crate::world_ops::WorldOp), for its arguments too.
@@ -121,6 +123,35 @@ pub(crate) enum MoreOp {
         without: u16,
         way: u8,
     },
+    /// The run begins anew, in a universe where the bits of a number say which fragments require others.
+    Require {
+        which: u8,
+    },
+    /// What entities lack of what is required.
+    AddRequired {
+        fuse: u8,
+    },
+    /// One entity of a template, or so many.
+    OfTemplate {
+        kinds: u16,
+        payload: u32,
+        len: u16,
+        fuse: u8,
+    },
+    /// So many copies of some entities as a group.
+    Groups {
+        pick: u16,
+        len: u8,
+        stride: u8,
+        count: u8,
+        fuse: u8,
+    },
+    /// The world changes, and goes back to a checkpoint, if it can.
+    RollBack {
+        pick: u16,
+        kinds: u16,
+        payload: u32,
+    },
 }
 
 /// The kind that [`MoreOp::RemoveRole`] takes away.
@@ -150,6 +181,23 @@ impl Machine {
         };
         match op {
             MoreOp::Name { .. } | MoreOp::Unname { .. } | MoreOp::Template { .. } => true,
+            MoreOp::Require { .. } => true,
+            MoreOp::OfTemplate { .. } | MoreOp::RollBack { .. } => false,
+            MoreOp::AddRequired { .. } => {
+                let lacks = |row: &Row| {
+                    let kinds: Vec<Kind> = row.kinds().collect();
+                    let needs = needs(self.model.required, &kinds, &[]);
+                    needs.iter().any(|&(kind, _)| !row.has(kind))
+                };
+                !self.model.rows(self.at).any(|(_, row)| lacks(row))
+            }
+            MoreOp::Groups {
+                pick,
+                len,
+                stride,
+                count,
+                ..
+            } => count == 0 || all_refused(pick, len, stride),
             MoreOp::BuildClone { pick, of, .. } => {
                 !matches!(picked(pick), Some(Err(Refusal::NotBuilt))) || refused(of)
             }
@@ -274,6 +322,26 @@ impl Machine {
                 self.queries[which].run_in(world, &mut self.model, self.at, way, &entities);
             }
             MoreOp::QueryDynamic { with, without, way } => self.query_dynamic(with, without, way),
+            MoreOp::Require { which } => self.require(which),
+            MoreOp::AddRequired { fuse } => self.add_required(fuse),
+            MoreOp::OfTemplate {
+                kinds,
+                payload,
+                len,
+                fuse,
+            } => self.create_of_template(kinds, payload, len, fuse),
+            MoreOp::Groups {
+                pick,
+                len,
+                stride,
+                count,
+                fuse,
+            } => self.create_groups(&self.slice(pick, len, stride), count, fuse),
+            MoreOp::RollBack {
+                pick,
+                kinds,
+                payload,
+            } => self.roll_back(pick, kinds, payload),
         }
     }
 
@@ -335,11 +403,9 @@ impl Machine {
             Ok::<Vec<Entity>, WorldError>(batch.to_vec(world))
         });
         let Ok(created) = created else { return };
-        match (created, self.model.cloned(self.at, entity)) {
-            (Ok(entities), Ok(mut row)) => {
+        match (created, self.model.copied(self.at, entity)) {
+            (Ok(entities), Ok(row)) => {
                 assert_eq!(entities.len(), usize::from(len));
-                // What is switched off is on in copies.
-                row.enable_all();
                 for new in entities {
                     self.model.enter_clone(self.at, new, row);
                 }

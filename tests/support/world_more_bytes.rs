@@ -5,7 +5,7 @@ use crate::world_more::MoreOp;
 use crate::world_more_commands::MoreCommand;
 
 /// How many operations there are here.
-pub(crate) const MORE_OPS: u8 = 17;
+pub(crate) const MORE_OPS: u8 = 22;
 
 impl MoreOp {
     /// The operation with this number, below [`MORE_OPS`], made up from bytes.
@@ -106,6 +106,26 @@ impl MoreOp {
                 without: two(byte),
                 way: byte(),
             },
+            17 => Self::Require { which: byte() },
+            18 => Self::AddRequired { fuse: byte() },
+            19 => Self::OfTemplate {
+                kinds: two(byte),
+                payload: byte().into(),
+                len: byte().into(),
+                fuse: byte(),
+            },
+            20 => Self::Groups {
+                pick: byte().into(),
+                len: byte() % 8,
+                stride: byte(),
+                count: byte() % 16,
+                fuse: byte(),
+            },
+            21 => Self::RollBack {
+                pick: byte().into(),
+                kinds: two(byte),
+                payload: byte().into(),
+            },
             _ => unreachable!("there are {MORE_OPS} operations"),
         }
     }
@@ -113,14 +133,15 @@ impl MoreOp {
     /// Entities that it creates, if they are many.
     pub(crate) fn entities(self) -> usize {
         match self {
-            Self::CloneMany { len, .. } => len.into(),
+            Self::CloneMany { len, .. } | Self::OfTemplate { len, .. } => len.into(),
+            Self::Groups { len, count, .. } => usize::from(len) * usize::from(count),
             _ => 0,
         }
     }
 }
 
 /// How many calls there are here.
-pub(crate) const MORE_COMMANDS: u8 = 5;
+pub(crate) const MORE_COMMANDS: u8 = 6;
 
 impl MoreCommand {
     /// The call with this number, below [`MORE_COMMANDS`], made up from bytes; `pick` makes a pick of one.
@@ -146,6 +167,10 @@ impl MoreCommand {
             4 => Self::RemoveRole {
                 pick: pick(byte()),
                 which: byte(),
+            },
+            5 => Self::OfTemplate {
+                kinds: u16::from_le_bytes([byte(), byte()]),
+                payload: u32::from(byte() % 4),
             },
             _ => unreachable!("there are {MORE_COMMANDS} calls"),
         }

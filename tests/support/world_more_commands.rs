@@ -35,6 +35,11 @@ pub(crate) enum MoreCommand {
         pick: u16,
         which: u8,
     },
+    /// Of a template that all recorders of a round have in common.
+    OfTemplate {
+        kinds: u16,
+        payload: u32,
+    },
 }
 
 impl MoreCommand {
@@ -42,6 +47,14 @@ impl MoreCommand {
     pub(crate) fn prototype(self) -> Option<(u16, u32)> {
         match self {
             Self::BuildCopy { kinds, payload, .. } => Some((kinds, payload)),
+            _ => None,
+        }
+    }
+
+    /// Of which template there is to be an entity, if there is.
+    pub(crate) fn template(self) -> Option<(u16, u32)> {
+        match self {
+            Self::OfTemplate { kinds, payload } => Some((kinds, payload)),
             _ => None,
         }
     }
@@ -142,6 +155,13 @@ impl Recorder<'_> {
                     payload: 0,
                 };
                 self.done.push(Done::Recorded(entity, act));
+            }
+            MoreCommand::OfTemplate { kinds, payload } => {
+                let (template, given) = &self.templates[&(kinds, payload)];
+                let entity = template.record(&mut self.commands).unwrap();
+                self.own.push(entity);
+                let copied = Done::Copied(given.clone(), payload, None, vec![entity]);
+                self.done.push(copied);
             }
         }
     }

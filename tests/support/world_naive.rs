@@ -80,6 +80,8 @@ pub(crate) struct Naive {
     names: [Vec<(Entity, usize)>; WORLDS],
     /// Who has gone to the other world, and has left the name behind as yet.
     gone: BTreeSet<Entity>,
+    /// What is required, by the bits of a number.
+    pub(crate) required: u8,
 }
 
 /// What entities are called.
@@ -289,9 +291,16 @@ impl Naive {
         Self::can_create(gone).and_then(|()| Self::can_create(come))
     }
 
-    pub(crate) fn create(&mut self, world: usize, entity: Entity, kinds: &[Kind], payload: u32) {
+    /// What comes with these kinds, and what that requires.
+    fn new_row(&self, kinds: &[Kind], payload: u32) -> Row {
         let mut row = Row::default();
         row.add(kinds, payload);
+        row.complete(self.required, kinds, &[]);
+        row
+    }
+
+    pub(crate) fn create(&mut self, world: usize, entity: Entity, kinds: &[Kind], payload: u32) {
+        let row = self.new_row(kinds, payload);
         self.enter(entity, State::Built { world, row });
     }
 
@@ -314,8 +323,7 @@ impl Naive {
             Err(refusal) => return Err(refusal),
         }
         Self::can_create(kinds)?;
-        let mut row = Row::default();
-        row.add(kinds, payload);
+        let row = self.new_row(kinds, payload);
         self.states.insert(entity, State::Built { world, row });
         Ok(())
     }
@@ -399,6 +407,7 @@ impl Naive {
         come: &[Kind],
         payload: u32,
     ) -> Result<(), Refusal> {
+        let required = self.required;
         let row = self.row_mut(world, entity)?;
         if twice(come) {
             return Err(Refusal::Twice);
@@ -407,9 +416,10 @@ impl Naive {
             return Err(Refusal::ConstShared);
         }
         // What goes and comes in one move stays switched off.
-        let gone: Vec<Kind> = gone.iter().copied().filter(|k| !come.contains(k)).collect();
-        row.remove(&gone);
+        let go: Vec<Kind> = gone.iter().copied().filter(|k| !come.contains(k)).collect();
+        row.remove(&go);
         row.add(come, payload);
+        row.complete(required, come, gone);
         Ok(())
     }
 

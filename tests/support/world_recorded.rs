@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use megachunk::prelude::*;
 
-use crate::world_fragments::{Kind, kinds_of};
+use crate::world_fragments::{Fused, Kind, kinds_of};
 use crate::world_heard::{Heard, Stands, between};
 use crate::world_naive::{Naive, Refusal};
 use crate::world_row::Row;
@@ -131,8 +131,9 @@ pub(crate) struct Replay<'a> {
     pub(crate) heard: &'a mut Vec<Heard>,
     /// What stands between two closures, or clones, is applied by itself: so many times until now.
     pub(crate) batches: usize,
-    /// In this one nobody gets to a chunk with a weather: cloning its template panicked.
-    pub(crate) without_weather: Option<usize>,
+    /// In this one nobody gets to a chunk with a weather, as cloning its template panicked, or to a value that is
+    /// required, as making it did.
+    pub(crate) without: Option<(usize, Fused)>,
 }
 
 impl Replay<'_> {
@@ -206,7 +207,7 @@ impl Replay<'_> {
         let (mut written, mut gone, mut again) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (mut species, mut species_anew) = (None, false);
-        let mut switched = BTreeSet::new();
+        let (mut switched, mut is_filled) = (BTreeSet::new(), false);
         for act in acts {
             match *act {
                 // It wins over what follows.
@@ -225,11 +226,15 @@ impl Replay<'_> {
                     }
                 }
                 Act::Change {
-                    gone: go,
+                    gone: named,
                     come,
                     payload,
                 } => {
-                    let go: Vec<Kind> = go.iter().copied().filter(|k| !come.contains(k)).collect();
+                    let go: Vec<Kind> = named
+                        .iter()
+                        .copied()
+                        .filter(|k| !come.contains(k))
+                        .collect();
                     row.remove(&go);
                     for kind in go {
                         gone.insert(kind);
@@ -254,6 +259,13 @@ impl Replay<'_> {
                             species = Some(kind.keeps(payload));
                         }
                     }
+                    for kind in row.complete(self.model.required, come, named) {
+                        is_filled = true;
+                        written.insert(kind);
+                        if gone.remove(&kind) && kind.is_enableable() {
+                            again.insert(kind);
+                        }
+                    }
                 }
             }
         }
@@ -263,9 +275,13 @@ impl Replay<'_> {
             tally.refused.push((entity, Refusal::ConstShared));
             return;
         }
+        let lacks = |why| self.without == Some((self.batches, why));
+        if lacks(Fused::Fill) && is_filled {
+            return;
+        }
         let shared = |row: &Row| [row.get(Kind::Team), row.get(Kind::Species)];
         if !row.has_the_kinds_of(&before) || shared(&row) != shared(&before) {
-            if self.without_weather == Some(self.batches) && row.has(Kind::Weather) {
+            if lacks(Fused::Clone) && row.has(Kind::Weather) {
                 return;
             }
             tally.moved += 1;

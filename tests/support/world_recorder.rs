@@ -31,6 +31,9 @@ pub(crate) struct Desk {
 /// would keep it until they have run.
 pub(crate) type Prototypes = BTreeMap<(u16, u32), (Prototype, Vec<Kind>)>;
 
+/// The same of templates.
+pub(crate) type RecordedTemplates = BTreeMap<(u16, u32), (Arc<Template>, Vec<Kind>)>;
+
 /// The kinds that the bits of a number stand for, to keep.
 pub(crate) fn all_kinds_in(mask: u16) -> &'static [Kind] {
     static KNOWN: Mutex<BTreeMap<u16, &'static [Kind]>> = Mutex::new(BTreeMap::new());
@@ -64,6 +67,7 @@ pub(crate) struct Recorder<'q> {
     pub(crate) commands: Commands<'q>,
     pub(crate) registry: &'q FragmentRegistry,
     pub(crate) prototypes: &'q Prototypes,
+    pub(crate) templates: &'q RecordedTemplates,
     /// Which reserved entities it may build, if not all: those whose index, divided by the second number, leaves the
     /// first. (Of several recorders that build one, who comes first is chance.)
     pub(crate) builds: Option<(u32, u32)>,

@@ -19,7 +19,7 @@ use crate::world_ops::WorldOp;
 type Composition = Vec<Kind>;
 
 /// A chunk with a weather.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Spot {
     world: usize,
     kinds: Composition,
@@ -83,6 +83,12 @@ impl Machine {
     pub(crate) fn look_up(&mut self, before: &Sky, op: WorldOp) -> Sky {
         let spots = self.spots();
         self.forget_templates(op);
+        if matches!(op, WorldOp::More(MoreOp::RollBack { .. })) {
+            // Perhaps in other memory.
+            let all = |spots: &Spots| spots.values().cloned().collect::<BTreeSet<_>>();
+            assert_eq!(all(&spots), all(&before.spots), "chunks that went back");
+            return self.sky_of(spots);
+        }
         let set = match op {
             WorldOp::SetChunkFragment { pick, payload } if before.given > 0 => {
                 Some((self.model.given[usize::from(pick) % before.given], payload))
@@ -135,7 +141,9 @@ impl Machine {
         match op {
             WorldOp::Renew { .. } => self.templates.retain(|(world, _), _| *world != at),
             // A weather is not saved.
-            WorldOp::Reload { .. } => self.templates.clear(),
+            WorldOp::Reload { .. } | WorldOp::More(MoreOp::Require { .. }) => {
+                self.templates.clear();
+            }
             WorldOp::Collect => {
                 let rows = self.model.rows(at);
                 let there: BTreeSet<Composition> =

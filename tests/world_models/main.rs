@@ -36,6 +36,8 @@ mod world_probes;
 mod world_recorded;
 #[path = "../support/world_recorder.rs"]
 mod world_recorder;
+#[path = "../support/world_required.rs"]
+mod world_required;
 #[path = "../support/world_row.rs"]
 mod world_row;
 #[path = "../support/world_same.rs"]

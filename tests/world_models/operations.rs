@@ -68,6 +68,13 @@ fn more() -> impl Strategy<Value = MoreOp> {
             .prop_map(|(which, way, pick, len, stride)| QueryIn { which, way, pick, len, stride }),
         2 => (kinds(), kinds(), byte())
             .prop_map(|(with, without, way)| QueryDynamic { with, without, way }),
+        2 => fuse().prop_map(|fuse| AddRequired { fuse }),
+        2 => (kinds(), payload(), 0..40_u16, fuse())
+            .prop_map(|(kinds, payload, len, fuse)| OfTemplate { kinds, payload, len, fuse }),
+        2 => (pick(), 0..6_u8, stride(), 0..9_u8, fuse())
+            .prop_map(|(pick, len, stride, count, fuse)| Groups { pick, len, stride, count, fuse }),
+        2 => (pick(), kinds(), payload())
+            .prop_map(|(pick, kinds, payload)| RollBack { pick, kinds, payload }),
     ]
 }
 
@@ -236,6 +243,9 @@ fn command() -> impl Strategy<Value = WorldOp> {
         2 => (pick(), byte()).prop_map(|(pick, which)| {
             More(MoreCommand::RemoveRole { pick, which })
         }),
+        1 => (kinds(), 0..3_u32).prop_map(|(kinds, payload)| {
+            More(MoreCommand::OfTemplate { kinds, payload })
+        }),
     ];
     command.prop_map(WorldOp::Command)
 }
@@ -274,6 +284,26 @@ fn cases(part: u32) -> u32 {
     std::env::var("MEGACHUNK_WORLD_CASES").map_or(256, |n| n.parse().expect("a number")) / part
 }
 
+/// What is required in a run: nothing, or of what there is to require some or all.
+fn required() -> impl Strategy<Value = Vec<(u8, WorldOp)>> {
+    let which = prop_oneof![
+        3 => Just(0_u8),
+        1 => Just(0x01),
+        1 => Just(0xff),
+        3 => any::<u8>(),
+    ];
+    which.prop_map(|which| match which {
+        0 => Vec::new(),
+        which => vec![(0, WorldOp::More(MoreOp::Require { which }))],
+    })
+}
+
+/// What is required, and then these.
+fn behind(mut required: Vec<(u8, WorldOp)>, ops: &[(u8, WorldOp)]) -> Vec<(u8, WorldOp)> {
+    required.extend(ops);
+    required
+}
+
 proptest! {
     // A quarter of what is usual: one case is many operations, and the fuzz target goes on from here.
     #![proptest_config(ProptestConfig {
@@ -283,13 +313,21 @@ proptest! {
     })]
 
     #[test]
-    fn worlds_agree_with_the_naive_one(ops in vec((0..5_u8, op()), 1..60), heard: bool) {
-        run(&ops, heard);
+    fn worlds_agree_with_the_naive_one(
+        required in required(),
+        ops in vec((0..5_u8, op()), 1..60),
+        heard: bool,
+    ) {
+        run(&behind(required, &ops), heard);
     }
 
     #[test]
-    fn recorders_agree_with_the_naive_world(rounds in vec(round(), 1..8), heard: bool) {
-        run(&rounds.concat(), heard);
+    fn recorders_agree_with_the_naive_world(
+        required in required(),
+        rounds in vec(round(), 1..8),
+        heard: bool,
+    ) {
+        run(&behind(required, &rounds.concat()), heard);
     }
 }
 
@@ -303,18 +341,20 @@ proptest! {
 
     #[test]
     fn ordered_worlds_agree_and_are_the_same_for_one_thread(
+        required in required(),
         ops in vec((0..5_u8, op()), 1..60),
         heard: bool,
     ) {
-        run_ordered(&ops, heard);
+        run_ordered(&behind(required, &ops), heard);
     }
 
     #[test]
     fn ordered_recorders_agree_and_are_the_same_for_one_thread(
+        required in required(),
         rounds in vec(round(), 1..8),
         heard: bool,
     ) {
-        run_ordered(&rounds.concat(), heard);
+        run_ordered(&behind(required, &rounds.concat()), heard);
     }
 }
 

@@ -230,3 +230,272 @@ fn who_is_named_twice_is_lent_once_and_who_is_dead_is_reported() {
     }));
     run_here(ops);
 }
+
+// --- What is required ------------------------------------------------------------------------------
+
+/// A recorder that has recorded these.
+fn recorded(commands: &[CommandOp]) -> Vec<WorldOp> {
+    let mut ops = vec![WorldOp::Script { key: 128 }];
+    ops.extend(commands.iter().copied().map(WorldOp::Command));
+    ops.push(WorldOp::Record {
+        threads: 0,
+        together: false,
+    });
+    ops.push(WorldOp::Flush { fuse: 0 });
+    ops
+}
+
+/// Runs operations on the first world, where these bits say what is required.
+fn run_where_required(which: u8, ops: &[WorldOp]) {
+    let require = WorldOp::More(MoreOp::Require { which });
+    run_here([require].into_iter().chain(ops.iter().copied()));
+}
+
+/// Each way, of owners by type and by number; what is required has gone from some before.
+#[test]
+fn what_is_required_comes_in_whatever_way_its_owner_does() {
+    use CommandOp as Command;
+    let (fuse, payload) = (0, 5);
+    // Of text, counted, a matrix and a page; with a tag; with what can be switched off.
+    let owners = [
+        (1, 1 << 1),
+        (2, 1 << 2),
+        (4, 1 << 5),
+        (5, 1 << 6),
+        (3, 1 << 3),
+        (6, 1 << 7),
+    ];
+    let more = WorldOp::More;
+    let remove = |pick, shape| WorldOp::Remove { pick, shape, fuse };
+    for (which, (shape, kinds)) in [0x01, 0x1e, 0x47, 0x7f, 0xff]
+        .into_iter()
+        .flat_map(|which| owners.map(|owner| (which, owner)))
+    {
+        let mut ops = vec![
+            create(0, 1, 6),
+            create(shape, payload, 3),
+            create(9, payload, 3),
+            WorldOp::Reserve { len: 9 },
+            WorldOp::Build {
+                pick: 12,
+                shape,
+                payload,
+                fuse,
+            },
+            WorldOp::BuildDynamic {
+                pick: 13,
+                kinds,
+                payload,
+                fuse,
+            },
+            more(MoreOp::BuildCopy {
+                pick: 14,
+                kinds,
+                payload,
+                fuse,
+            }),
+            WorldOp::Add {
+                pick: 0,
+                shape,
+                payload,
+                fuse,
+            },
+            WorldOp::AddDynamic {
+                pick: 1,
+                kinds,
+                payload,
+                fuse,
+            },
+            // Both the first and what has it are there; what is named as going does not come.
+            WorldOp::Swap {
+                pick: 6,
+                gone: 1,
+                come: shape,
+                payload,
+                fuse,
+            },
+            more(MoreOp::SwapDynamic {
+                pick: 7,
+                gone: 1,
+                come: kinds,
+                payload,
+                fuse,
+            }),
+            remove(6, 1),
+            remove(7, 2),
+            remove(8, 7),
+            WorldOp::AddSlice {
+                pick: 4,
+                len: 6,
+                stride: 1,
+                shape,
+                payload,
+                fuse,
+            },
+            more(MoreOp::AddSliceDynamic {
+                pick: 9,
+                len: 2,
+                stride: 1,
+                kinds,
+                payload,
+            }),
+            remove(4, 0),
+            more(MoreOp::AddRequired { fuse }),
+            more(MoreOp::OfTemplate {
+                kinds,
+                payload,
+                len: 0,
+                fuse,
+            }),
+            more(MoreOp::OfTemplate {
+                kinds: kinds | 1,
+                payload,
+                len: 3,
+                fuse,
+            }),
+            remove(5, 1),
+            more(MoreOp::Groups {
+                pick: 4,
+                len: 3,
+                stride: 1,
+                count: 2,
+                fuse,
+            }),
+            more(MoreOp::CloneMany {
+                pick: 5,
+                len: 2,
+                fuse,
+            }),
+            WorldOp::Clone { pick: 5, fuse },
+            WorldOp::CreateDynamic {
+                kinds: kinds | 1 << 8,
+                payload,
+                fuse,
+            },
+            WorldOp::CreateCopies {
+                kinds,
+                payload,
+                len: 3,
+                fuse,
+            },
+            WorldOp::CreateCopies {
+                kinds,
+                payload: 6,
+                len: 3,
+                fuse,
+            },
+            WorldOp::QueryAdd {
+                which: 1,
+                shape: 7,
+                payload,
+                fuse,
+            },
+            WorldOp::QuerySwap {
+                gone: 1,
+                come: 2,
+                payload,
+            },
+        ];
+        ops.extend(recorded(&[
+            Command::Create { shape, payload },
+            Command::CreateBatch {
+                shape,
+                payload,
+                len: 3,
+            },
+            Command::CreateDynamic { kinds, payload },
+            Command::CreateCopies {
+                kinds,
+                payload: 1,
+                len: 3,
+                how: 1,
+            },
+            Command::More(MoreCommand::OfTemplate { kinds, payload: 2 }),
+            Command::Build {
+                pick: 15,
+                shape,
+                payload,
+            },
+            Command::Add {
+                pick: 2,
+                shape,
+                payload,
+            },
+            Command::Remove { pick: 3, shape: 0 },
+            Command::AddDynamic {
+                pick: 3,
+                kinds,
+                payload,
+            },
+            Command::Add {
+                pick: 0x8000,
+                shape,
+                payload,
+            },
+            Command::Remove { pick: 0, shape: 12 },
+            Command::Add {
+                pick: 0,
+                shape,
+                payload,
+            },
+            Command::Swap {
+                pick: 1,
+                gone: 1,
+                come: shape,
+                payload,
+            },
+            Command::More(MoreCommand::SwapDynamic {
+                pick: 6,
+                gone: 6,
+                come: kinds,
+                payload,
+            }),
+        ]));
+        ops.extend([
+            // Reserved ids are nobody's to go back.
+            WorldOp::Renew { fuse },
+            create(0, 1, 3),
+            create(shape, payload, 3),
+            WorldOp::Trim,
+            WorldOp::MoveAll,
+            WorldOp::Collect,
+            WorldOp::Snapshot,
+        ]);
+        run_where_required(which, &ops);
+        for how in [0, 1] {
+            let reload = [
+                create(shape, payload, 3),
+                WorldOp::Reload { how },
+                more(MoreOp::AddRequired { fuse }),
+                WorldOp::Add {
+                    pick: 0,
+                    shape,
+                    payload,
+                    fuse,
+                },
+            ];
+            run_where_required(which, &reload);
+        }
+        let ways_back = [
+            create(shape, payload, 3),
+            remove(0, 0),
+            more(MoreOp::RollBack {
+                pick: 0,
+                kinds,
+                payload,
+            }),
+            more(MoreOp::RollBack {
+                pick: 9,
+                kinds,
+                payload,
+            }),
+            WorldOp::Add {
+                pick: 0,
+                shape,
+                payload,
+                fuse,
+            },
+        ];
+        run_where_required(which, &ways_back);
+    }
+}

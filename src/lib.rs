@@ -230,6 +230,8 @@ pub mod template;
 #[cfg(all(feature = "world", not(loom)))]
 mod whole_file;
 #[cfg(all(feature = "world", not(loom)))]
+pub mod workers;
+#[cfg(all(feature = "world", not(loom)))]
 pub mod world;
 
 #[cfg(feature = "cli")]

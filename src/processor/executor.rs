@@ -1,7 +1,7 @@
 //! The executor: runs a segment's processors, one after the other or side by side.
 //!
-//! Side by side: the calling thread and [helpers](crate::sync::helpers) in the current rayon pool
-//! take vertices that wait for nobody, from a [bag](crate::sync::graph::Bag) those that do so at
+//! Side by side: the calling thread and [helpers](crate::sync::helpers) in the current rayon pool, or
+//! of a program's own, take vertices that wait for nobody, from a [bag](crate::sync::graph::Bag) those that do so at
 //! the beginning, from a [queue](crate::sync::queue) those that have become free. Who has finished
 //! one goes on with a vertex that has waited for it alone, and puts others into the queue. Nobody
 //! ever waits for a vertex, so a job that a processor's own parallel loop runs into can only delay
@@ -28,6 +28,7 @@ use crate::span;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::caller::Caller;
+use crate::sync::fork_join;
 use crate::sync::graph::Doorbell;
 use crate::sync::helpers::{Call, with_helpers};
 use crate::world::World;
@@ -146,11 +147,12 @@ impl Scene<'_> {
     /// As for [`run_alone`](Self::run_alone).
     pub(super) unsafe fn run_beside(&self) {
         let doorbell = Doorbell::new();
+        let others = fork_join::threads() - 1;
         let crew = Helpers {
             scene: self,
             doorbell: &doorbell,
+            others,
         };
-        let others = rayon::current_num_threads() - 1;
         let mut wanted = others.min(self.segment.bag.len().saturating_sub(1));
         let caller = Caller::in_span(self.phase);
         with_helpers(
@@ -278,6 +280,8 @@ fn caught(run: impl FnOnce() -> Result<(), Box<Refusal>>) -> Option<Failure> {
 struct Helpers<'s> {
     scene: &'s Scene<'s>,
     doorbell: &'s Doorbell,
+    /// Threads beside the caller's.
+    others: usize,
 }
 
 impl Helpers<'_> {
@@ -336,7 +340,7 @@ impl Helpers<'_> {
                 }
             });
             if more > 0 {
-                call.ask(more.min(rayon::current_num_threads() - 1));
+                call.ask(more.min(self.others));
                 call.wake();
             }
         }

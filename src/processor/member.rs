@@ -9,6 +9,7 @@ use crate::fragment::Lone;
 use crate::processor::Seen;
 use crate::processor::runner::{Failure, Runner};
 use crate::sync::caller::{Measured, Took};
+use crate::sync::current;
 
 /// A processor at work. One thread has it at a time.
 pub(super) struct Member {
@@ -131,7 +132,8 @@ impl fmt::Display for Timing {
     }
 }
 
-/// The calling thread: 0 is in no pool, the others are those of the pool, from 1.
+/// The calling thread: 0 is in no pool, the others are those of the pool, or of a program's own, from 1.
 pub(super) fn calling_thread() -> u32 {
-    rayon::current_thread_index().map_or(0, |thread| thread as u32 + 1)
+    let of_pool = || rayon::current_thread_index().map_or(0, |thread| thread as u32 + 1);
+    current::number().unwrap_or_else(of_pool)
 }

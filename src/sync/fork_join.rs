@@ -1,10 +1,12 @@
-//! Fork and join: work is shared out among the threads of the current rayon pool, and who asks for it takes part.
+//! Fork and join: work is shared out among the threads of the current rayon pool, or of a program's own
+//! [workers](crate::workers), and who asks for it takes part.
 //!
 //! On a thread of the pool that is how rayon works. Called from outside, rayon's parallel iterators put the caller to
 //! sleep until the pool is done. That gains little on few processors: the caller's is busy still when the
 //! threads of the pool wake up, so the system puts them on the others, two on one, and the caller's then has nothing to
 //! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for. It does
 //! all that the others have no time for, and waits for those alone who have begun (see [`helpers`](super::helpers)).
+//! So is one that has a program's own workers, whatever thread it is.
 //!
 //! Who helps is in the caller's span meanwhile, and the time is none of what the thread was at before: see
 //! [`caller`](super::caller).
@@ -18,6 +20,7 @@ use std::panic::catch_unwind;
 use std::sync::OnceLock;
 
 use super::caller::Caller;
+use super::current::{self, Current};
 use super::graph::Bag;
 use super::helpers::with_helpers;
 use super::shares::{Piece, Shares};
@@ -27,12 +30,16 @@ use crate::panics::{note, resume, tell};
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
 
-/// How many threads the current rayon pool has; one where rayon can make none. (Who is told of one asks for no others, so
-/// nothing in the middle of a change is broken off by that.)
+/// How many threads the current rayon pool has, or the program's own workers; one where rayon can make none. (Who is told of
+/// one asks for no others, so nothing in the middle of a change is broken off by that.) It may be another number when it is
+/// asked again: who needs one number asks once.
 pub(crate) fn threads() -> usize {
     // Of the pool for all who are in none: rayon tries once to make it, so the answer stays. Not one of the sync room's:
     // it is no part of a protocol.
     static GLOBAL: OnceLock<usize> = OnceLock::new();
+    if let Some(threads) = current::threads() {
+        return threads;
+    }
     if rayon::current_thread_index().is_some() {
         return rayon::current_num_threads();
     }
@@ -84,10 +91,11 @@ fn make_global() -> Result<usize, String> {
 /// A panic comes back when all have ended.
 pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
     let caller = Caller::here();
-    if rayon::current_thread_index().is_some() {
+    if current::is_rayon() && rayon::current_thread_index().is_some() {
         let own = |number| {
             let own = rayon::current_thread_index().unwrap_or(number) % workers;
-            caller.help(|| work(own));
+            // A thread that waits may have a program's own workers.
+            Current::Rayon.within(|| caller.help(|| work(own)));
         };
         return join(0..workers, &own);
     }

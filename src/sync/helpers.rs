@@ -1,4 +1,5 @@
-//! Helpers: threads of the current rayon pool that work along with the one that asks them to, if they have time.
+//! Helpers: threads of the current rayon pool, or of a program's [own](super::current), that work along with the one that
+//! asks them to, if they have time.
 //!
 //! A job that nobody has time for stays in the pool's queue. Rayon's scopes wait for it all the
 //! same, for ever if the threads of the pool are busy with something that does not end. Here the
@@ -7,23 +8,37 @@
 //!
 //! Invariant: what helpers borrow is there as long as one is inside. A job itself borrows nothing: it shares the
 //! [`Call`], and follows its pointer only when it has entered.
+//!
+//! No job needs to run: that is all that is asked of a program's own workers. They may drop it (it shares a call, and
+//! nothing else), keep it (what it shares is words and a thread's handle: what helpers borrow, and whose threads they are, lies
+//! with who asks), run it late (the gate is closed), or on the thread that asks: while that waits it goes in and comes out before the
+//! next look, like anybody; in the middle of asking it does nothing. It cannot run twice: running consumes it.
 
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
 use super::atomic::{AtomicUsize, Ordering};
+use super::current::{self, Current};
 use super::gate::Gate;
 use super::{Arc, Mutex, thread};
 use crate::panics::{Panicked, first, note, resume};
+use crate::workers::Job;
 
 /// What a helper is called for, with the call, so that it can call others, and its number, from 1.
 type Help<'h> = dyn Fn(&Arc<Call>, usize) + Sync + 'h;
 
+/// What lies with who calls.
+struct Lent<'h> {
+    help: &'h Help<'h>,
+    /// Whose threads are called.
+    current: Current,
+}
+
 /// A call for helpers.
 pub(crate) struct Call {
     gate: Gate,
-    help: *const Help<'static>,
+    lent: *const Lent<'static>,
     /// The thread of the pool that called, if it is one.
     caller: Option<usize>,
     /// Jobs in that thread's own queue that nobody has begun.
@@ -32,7 +47,7 @@ pub(crate) struct Call {
     panicked: Mutex<Panicked>,
 }
 
-// SAFETY: what `help` points to may be called by several threads at once; who may follow it, `answer` says.
+// SAFETY: what `lent` points to may be looked at, and called, by several threads at once; who may follow it, `answer` says.
 unsafe impl Send for Call {}
 // SAFETY: as above.
 unsafe impl Sync for Call {}
@@ -40,16 +55,45 @@ unsafe impl Sync for Call {}
 /// Jobs from outside of the pool that nobody has begun.
 static UNANSWERED: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
 
+/// Jobs for programs' own workers that these have neither begun nor dropped. Another number: who keeps them for ever is no
+/// sign that a pool has no time.
+static KEPT: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
+
 /// So many of them are enough to see that the pool has no time: no more are left there.
 const ENOUGH: usize = 4_096;
+
+/// That one of them more is there, until this is dropped.
+pub(crate) struct Unanswered(&'static AtomicUsize);
+
+impl Unanswered {
+    /// One for a program's own workers; `None` if there are enough.
+    pub(crate) fn own() -> Option<Self> {
+        Self::one_of(&KEPT)
+    }
+
+    fn one_of(all: &'static AtomicUsize) -> Option<Self> {
+        // Ordering: Relaxed, here and below: a count that nothing follows from.
+        if all.load(Ordering::Relaxed) >= ENOUGH {
+            return None;
+        }
+        all.fetch_add(1, Ordering::Relaxed);
+        Some(Self(all))
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// How often a thread of a pool looks for other work before it sleeps, and how long it sleeps at a time.
 const LOOKS: u32 = 32;
 const NAP: Duration = Duration::from_micros(100);
 
 /// Calls `own` on this thread, again and again until it says that there was nothing to do while no
-/// helper was at work; and `help` on threads of the pool that follow a [call](Call::ask) before
-/// that.
+/// helper was at work; and `help` on threads of the pool, or of the program's own workers, that follow a [call](Call::ask)
+/// before that.
 ///
 /// What helpers leave undone must be found by `own` when they have left. Who has something to do for the calling thread
 /// [wakes](Call::wake) it.
@@ -59,14 +103,19 @@ pub(crate) fn with_helpers(
     help: impl Fn(&Arc<Call>, usize) + Sync,
     mut own: impl FnMut(&Arc<Call>) -> bool,
 ) {
-    let help: &Help<'_> = &help;
-    // SAFETY: the lifetime alone changes. It is followed by those alone who are inside the gate, and this function ends
-    // after that was closed.
-    let help = unsafe { core::mem::transmute::<&Help<'_>, &Help<'static>>(help) };
+    let lent = Lent {
+        help: &help,
+        current: Current::here(),
+    };
     let call = Arc::new(Call {
         gate: Gate::new(),
-        help,
-        caller: rayon::current_thread_index(),
+        // The lifetime alone changes. It is followed by those alone who are inside the gate, and this function ends after
+        // that was closed.
+        lent: core::ptr::from_ref(&lent).cast(),
+        caller: match lent.current {
+            Current::Rayon => rayon::current_thread_index(),
+            Current::Own(_) | Current::Nobody => None,
+        },
         left: AtomicUsize::new(0),
         panicked: Mutex::new(None),
     });
@@ -99,45 +148,67 @@ pub(crate) fn with_helpers(
 
 /// Lets time pass until somebody wakes this thread, or a little. A thread of a pool does what else
 /// there is meanwhile: what it waits for may wait for a job that only this thread can do, a
-/// broadcast, and nobody wakes it for that.
+/// broadcast, and nobody wakes it for that. So does one that has workers of the program's own.
 fn pause(idle: &mut u32) {
-    match rayon::yield_now() {
+    let own = current::yield_now();
+    if own == Some(true) {
+        *idle = 0;
+        return;
+    }
+    // What else there is in a pool is nothing of theirs.
+    match Current::Rayon.within(rayon::yield_now) {
         Some(rayon::Yield::Executed) => *idle = 0,
-        Some(rayon::Yield::Idle) if *idle < LOOKS => {
+        None if own.is_none() => thread::park(),
+        _ if *idle < LOOKS => {
             *idle += 1;
             thread::yield_now();
         }
-        Some(rayon::Yield::Idle) => thread::park_timeout(NAP),
-        None => thread::park(),
+        _ => thread::park_timeout(NAP),
     }
 }
 
 impl Call {
     /// Asks so many threads for help.
     pub(crate) fn ask(self: &Arc<Self>, helpers: usize) {
+        if !current::is_rayon() {
+            return self.ask_own(helpers);
+        }
         let thread = rayon::current_thread_index();
         let (outside, own) = (thread.is_none(), thread.is_some() && thread == self.caller);
         for _ in 0..helpers {
-            if outside {
-                // Ordering: Relaxed, here and below: a count that nothing follows from.
-                if UNANSWERED.load(Ordering::Relaxed) >= ENOUGH {
-                    return;
-                }
-                UNANSWERED.fetch_add(1, Ordering::Relaxed);
+            let unanswered = outside.then(|| Unanswered::one_of(&UNANSWERED));
+            if let Some(None) = unanswered {
+                return;
             }
             if own {
+                // Ordering: Relaxed, here and below: a count that nothing follows from.
                 self.left.fetch_add(1, Ordering::Relaxed);
             }
             let call = Arc::clone(self);
             rayon::spawn(move || {
-                if outside {
-                    UNANSWERED.fetch_sub(1, Ordering::Relaxed);
-                }
+                drop(unanswered);
                 if own {
                     call.left.fetch_sub(1, Ordering::Relaxed);
                 }
                 call.answer();
             });
+        }
+    }
+
+    /// Asks so many of the program's own workers.
+    #[inline(never)]
+    fn ask_own(self: &Arc<Self>, helpers: usize) {
+        let Current::Own(workers) = Current::here() else {
+            return;
+        };
+        for _ in 0..helpers {
+            let Some(job) = Job::of(self) else {
+                return;
+            };
+            // Who panics is not asked again at once.
+            if !current::spawn(&*workers, job) {
+                return;
+            }
         }
     }
 
@@ -147,14 +218,15 @@ impl Call {
     }
 
     /// Helps, if it is not over.
-    fn answer(self: &Arc<Self>) {
+    pub(crate) fn answer(self: &Arc<Self>) {
         let Some(number) = self.gate.enter() else {
             return;
         };
         // SAFETY: entered: `with_helpers` has not ended, and does not before `leave`.
-        let help = unsafe { &*self.help };
+        let lent = unsafe { &*self.lent };
         let mut panicked = None;
-        note(&mut panicked, || help(self, number as usize + 1));
+        let current = lent.current.clone();
+        current.help(|| note(&mut panicked, || (lent.help)(self, number as usize + 1)));
         if panicked.is_some() {
             let mut all = self.panicked.lock();
             *all = first(all.take(), panicked);

@@ -15,6 +15,8 @@ pub mod atomic;
 #[cfg(all(feature = "world", not(loom)))]
 pub(crate) mod caller;
 #[cfg(all(feature = "world", not(loom)))]
+pub(crate) mod current;
+#[cfg(all(feature = "world", not(loom)))]
 pub(crate) mod fork_join;
 pub mod gate;
 pub mod geometry;

@@ -326,7 +326,7 @@ fn by_counting(
 ) {
     let total = total_of(parts);
     let threads = if forks {
-        rayon::current_num_threads().min(16)
+        fork_join::threads().min(16)
     } else {
         1
     };

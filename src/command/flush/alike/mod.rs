@@ -96,7 +96,7 @@ pub(super) fn alike(
     let total = parts.iter().map(|part| part.log.words.len()).sum();
     let forks = world.forks(total, Cost::High);
     let threads = if forks {
-        rayon::current_num_threads().min(SHARES)
+        fork_join::threads().min(SHARES)
     } else {
         1
     };

@@ -1,0 +1,47 @@
+//! `Job`: what a helper is asked to do.
+
+use core::fmt;
+
+use crate::sync::Arc;
+use crate::sync::current;
+use crate::sync::helpers::{Call, Unanswered};
+
+/// A part of parallel work, for a thread that has time for it: what [`Workers::spawn`](super::Workers::spawn) is given.
+///
+/// It can be run once, on any thread, at any time, also never, or long after who asked has done all. 16 bytes, which borrow
+/// nothing; a job that waits keeps no world, no closure and no workers alive, some hundred bytes at most.
+#[doc(alias = "task")]
+pub struct Job {
+    call: Arc<Call>,
+    waiting: Unanswered,
+}
+
+impl Job {
+    /// A job for who helps with a call; `None` where so many wait that no more are to.
+    pub(crate) fn of(call: &Arc<Call>) -> Option<Self> {
+        let waiting = Unanswered::own()?;
+        let call = Arc::clone(call);
+        Some(Self { call, waiting })
+    }
+
+    /// Helps, as long as there is something to do; where nothing is left, it is back after two accesses to one word.
+    ///
+    /// Does nothing within a call of [`Workers::spawn`](super::Workers::spawn) or [`threads`](super::Workers::threads) on
+    /// the same thread: the thread that asks is about to do the same.
+    ///
+    /// Does not panic: what panics in a closure of who asked goes on there. While it runs, the thread asks the same workers
+    /// for parallel work of its own, waits for parts of that, alone, and is in the span of who asked.
+    pub fn run(self) {
+        let Self { call, waiting } = self;
+        drop(waiting);
+        if !current::is_nobody() {
+            call.answer();
+        }
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,139 @@
+//! Workers: threads of a program's own, which do the library's parallel work in place of rayon's.
+//!
+//! An engine has threads already: a job system, a scheduler of fibres, the pool of a host that it is a part of. A second pool
+//! beside them competes for the same processors. [`with_workers`] makes the library ask those: for the calling thread, while a
+//! closure runs. Where the documentation says "the threads of the current rayon pool", it is these then: of schedules, apps,
+//! parallel loops, flushes, copies, snapshots and hashes. Rayon is not asked, and makes no threads for that.
+//!
+//! ```
+//! use std::sync::{Arc, Mutex, mpsc};
+//!
+//! use megachunk::prelude::*;
+//! use megachunk::workers::{Job, Workers, with_workers};
+//!
+//! /// A job system: here a channel of closures, which two threads take from.
+//! struct Jobs(mpsc::Sender<Box<dyn FnOnce() + Send>>);
+//!
+//! impl Workers for Jobs {
+//!     fn threads(&self) -> usize {
+//!         // The two, and the one that asks.
+//!         3
+//!     }
+//!
+//!     fn spawn(&self, job: Job) {
+//!         // If nobody is there to take it, the job goes with the error: who asked does it then.
+//!         _ = self.0.send(Box::new(move || job.run()));
+//!     }
+//! }
+//!
+//! let (jobs, taken) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
+//! let taken = Arc::new(Mutex::new(taken));
+//! for _ in 0..2 {
+//!     let taken = Arc::clone(&taken);
+//!     std::thread::spawn(move || {
+//!         loop {
+//!             let job = taken.lock().expect("nobody panics in it").recv();
+//!             let Ok(job) = job else { break };
+//!             job();
+//!         }
+//!     });
+//! }
+//! let jobs: Arc<dyn Workers> = Arc::new(Jobs(jobs));
+//!
+//! let mut world = World::new();
+//! let _ = world.create_batch((0..100_000_u32).map(|n| (n,)))?;
+//! let mut schedule = Schedule::new();
+//! schedule.add(processor("grow", |mut all: QueryRun<&mut u32>| all.par_for_each(|n| *n += 1)));
+//! with_workers(Arc::clone(&jobs), || schedule.run(&mut world))?;
+//! assert_eq!(world.query::<&u32, ()>()?.iter().min(), Some(&1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A larger one, with threads that do something else while they wait: `examples/own_workers.rs`.
+//!
+//! # The contract
+//! *Nothing needs workers.* A thread that asks does all that nobody else has begun, and waits for those alone who have begun.
+//! So no implementation can make a result differ, or hold a run up, but by a method that does not come back: not one that
+//! drops its jobs, runs them late, twice as many threads as it said, in any order, or keeps them for ever. How many threads
+//! there are, and who came, is in no result.
+//!
+//! *Panics.* One of a method of [`Workers`] ends there; an event of [`tracing`] (`workers_panicked`, a warning) tells of it, and
+//! who asked goes on without help. One of a closure, in a loop or a processor that a helper ran, goes on where that was
+//! begun, as with rayon, and not on the helper's thread.
+//!
+//! *Threads.* Each method is called on the thread that asks, which may be any that helps, several at once. A thread that asks, or
+//! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
+//! middle. (It may wait, and others go on on its thread meanwhile.) Processors that are bound to the thread of the schedule run on
+//! the one that called, never on a helper's.
+//!
+//! *Scopes.* `ThreadPool::install` within leads out: its closure runs on a thread of that pool, which asks that pool. What
+//! is run on a thread as long as [`with_workers`] holds asks its workers, whoever has begun it: also a job of rayon's
+//! that a `rayon::join` within takes.
+
+mod job;
+#[expect(clippy::module_inception, reason = "the noun of the room")]
+mod workers;
+
+use std::sync::Arc;
+
+pub use job::Job;
+pub use workers::Workers;
+
+use crate::panics::note;
+use crate::panics::resume;
+use crate::sync::current::Current;
+
+/// So many threads are asked at most, however many workers say that they have.
+pub const MOST_THREADS: usize = 1_024;
+
+/// Lets parallel work that the calling thread begins while `work` runs be done by workers of the program's own.
+///
+/// It holds for the calling thread, and for those that help it while they do; within another, until the inner ends. Each
+/// parallel call looks at a thread-local value for it; loops over rows, single operations and what one thread does alone do
+/// not. See [the contract](crate::workers#the-contract).
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use megachunk::prelude::*;
+/// use megachunk::workers::{Job, Workers, with_workers};
+///
+/// /// No threads: the caller does all, and rayon makes none.
+/// struct Alone;
+///
+/// impl Workers for Alone {
+///     fn threads(&self) -> usize {
+///         1
+///     }
+///
+///     fn spawn(&self, _job: Job) {}
+/// }
+///
+/// let mut world = World::new();
+/// let _ = world.create_batch((0..1_000_u32).map(|n| (n,)))?;
+/// let here = std::thread::current().id();
+/// with_workers(Arc::new(Alone), || {
+///     world.query::<&mut u32, ()>().map(|mut all| {
+///         all.par_for_each(|_| assert_eq!(std::thread::current().id(), here));
+///     })
+/// })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// If `work` does, or the workers as they are dropped, where this was the last who had them. The thread asks whom it asked before.
+#[doc(alias = "install")]
+pub fn with_workers<R>(workers: Arc<dyn Workers>, work: impl FnOnce() -> R) -> R {
+    let (mut done, mut panicked) = (None, None);
+    let own = Current::Own(Arc::clone(&workers));
+    note(&mut panicked, || done = Some(own.within(work)));
+    note(&mut panicked, || drop(workers));
+    if panicked.is_some() {
+        note(&mut panicked, || drop(done.take()));
+        resume(panicked);
+    }
+    match done {
+        Some(done) => done,
+        None => unreachable!("a panic goes on"),
+    }
+}

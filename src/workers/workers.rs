@@ -1,0 +1,35 @@
+//! `Workers`: threads of a program's own, as the library sees them.
+
+use super::Job;
+
+/// Threads of a program's own, which may help with parallel work: a job system, as the library sees it. For others to
+/// implement.
+///
+/// What each method must keep is little, and what comes of one that does not is slow at worst: see
+/// [the contract](crate::workers#the-contract).
+pub trait Workers: Send + Sync {
+    /// How many threads work at once at most, with the one that asks: one says that nobody helps.
+    ///
+    /// Asked for each parallel call, so it should be a load. It may be another each time. More than
+    /// [`MOST_THREADS`](super::MOST_THREADS) are taken for so many, none for one.
+    fn threads(&self) -> usize;
+
+    /// Takes a job for another thread, to [run](Job::run) it soon, or else to let it go: who asks does what nobody helps
+    /// with.
+    ///
+    /// It should come back at once: who asks is about to begin. Jobs of which nothing is left to do are back at
+    /// once, so a queue need not be cleared of them. Where 4,096 jobs wait that nobody has run or dropped, in all of the
+    /// process, no more are made, so that a queue that nobody takes from stays short.
+    fn spawn(&self, job: Job);
+
+    /// The calling thread waits for helpers that have begun: does something else on it, a job from the queue, say. Whether
+    /// there was something; if not, the thread sleeps for a moment (up to 100 microseconds), or until the last helper is
+    /// done, and asks again.
+    ///
+    /// What it does delays who waits, to its end: something short, therefore. By itself it does nothing.
+    ///
+    /// It is needed where what helps waits for something that this thread alone would do: a job that is bound to it.
+    fn yield_now(&self) -> bool {
+        false
+    }
+}

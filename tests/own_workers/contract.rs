@@ -1,0 +1,365 @@
+//! Who is asked, for how long, and what is left afterwards.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use megachunk::prelude::*;
+use megachunk::processor::Execution;
+use megachunk::workers::{Job, Workers, with_workers};
+
+use crate::teams::{Count, Fate, Odd, Team, is_of_a_team};
+
+fn numbers(count: u32) -> World {
+    let mut world = World::new();
+    let _ = world.create_batch((0..count).map(|n| (n,))).unwrap();
+    world
+}
+
+/// Waits until that holds, up to half a minute; whether it does.
+fn comes(holds: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while !holds() {
+        if began.elapsed() > Duration::from_secs(30) {
+            return false;
+        }
+        thread::yield_now();
+    }
+    true
+}
+
+#[test]
+fn a_team_helps_and_rayon_makes_no_threads() {
+    let team = Team::of(3);
+    let mut world = numbers(100_000);
+    let (helped, waited) = (AtomicBool::new(false), AtomicBool::new(true));
+    with_workers(team.clone(), || {
+        let mut all = world.query::<&mut u32, ()>().unwrap();
+        all.par_for_each(|n| {
+            *n += 1;
+            if is_of_a_team() {
+                helped.store(true, Ordering::Relaxed);
+            } else if *n == 1 && !comes(|| helped.load(Ordering::Relaxed)) {
+                // (Whoever has the first row: if it is the team, all is well.)
+                waited.store(false, Ordering::Relaxed);
+            }
+        });
+    });
+    assert!(waited.into_inner());
+    // Schedules, too.
+    let both = Arc::new(AtomicUsize::new(0));
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    for name in ["one", "other"] {
+        let both = Arc::clone(&both);
+        schedule.add(processor(name, move || {
+            both.fetch_add(1, Ordering::Relaxed);
+            assert!(comes(|| both.load(Ordering::Relaxed) == 2), "side by side");
+        }));
+    }
+    with_workers(team.clone(), || schedule.run(&mut world)).unwrap();
+    assert!(team.given.load(Ordering::Relaxed) > 0);
+    let global = rayon::ThreadPoolBuilder::new().build_global();
+    assert!(global.is_ok(), "it was made before");
+}
+
+#[test]
+fn a_loop_in_a_job_asks_the_same_workers() {
+    let team = Team::of(3);
+    let mut worlds = World::new();
+    for number in 0..8_u32 {
+        worlds
+            .create((Mutex::new(numbers(20_000)), number))
+            .unwrap();
+    }
+    let (asked, nested) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let mut inner = Query::<&mut Mutex<World>>::new(&worlds).unwrap();
+    with_workers(team.clone(), || {
+        inner.on(&mut worlds).par_for_each(|world| {
+            let before = team.given.load(Ordering::Relaxed);
+            let mut all = world.get_mut().unwrap().query::<&mut u32, ()>().unwrap();
+            let here = thread::current().id();
+            all.par_for_each(|n| {
+                *n += 1;
+                if is_of_a_team() && thread::current().id() != here {
+                    nested.store(true, Ordering::Relaxed);
+                }
+            });
+            let here = usize::from(is_of_a_team());
+            if team.given.load(Ordering::Relaxed) > before {
+                asked.fetch_add(here, Ordering::Relaxed);
+            }
+            // On the asking thread, so that the others have some.
+            if here == 0 {
+                comes(|| asked.load(Ordering::Relaxed) > 0);
+            }
+        });
+    });
+    assert!(asked.into_inner() > 0, "a loop on a thread of the team");
+    for world in worlds.query::<&mut Mutex<World>, ()>().unwrap().iter() {
+        let mut all = world.get_mut().unwrap().query::<&u32, ()>().unwrap();
+        let sum: u64 = all.iter().map(|&n| u64::from(n)).sum();
+        assert_eq!(sum, 20_000 * 20_001 / 2);
+    }
+}
+
+#[test]
+fn jobs_that_are_kept_hold_nothing_and_come_too_late() {
+    let keeps = Odd::new(Count::Is(4), Fate::Kept, Ok(false));
+    let mut world = numbers(100_000);
+    let lent = Arc::new(AtomicUsize::new(0));
+    let held = Arc::clone(&lent);
+    with_workers(keeps.clone(), || {
+        let mut all = world.query::<&mut u32, ()>().unwrap();
+        all.par_for_each(move |_| _ = held.fetch_add(1, Ordering::Relaxed));
+    });
+    drop(world);
+    assert_eq!(Arc::strong_count(&lent), 1, "the closure has gone");
+    assert_eq!(Arc::strong_count(&keeps), 1, "though jobs of theirs wait");
+    let kept = std::mem::take(&mut *keeps.kept.lock().unwrap());
+    assert_eq!(kept.len(), 3);
+    let left = Arc::downgrade(&keeps);
+    drop(keeps);
+    assert!(left.upgrade().is_none());
+    for (at, job) in kept.into_iter().enumerate() {
+        match at {
+            0 => job.run(),
+            1 => thread::spawn(|| job.run()).join().unwrap(),
+            _ => drop(job),
+        }
+    }
+    assert_eq!(lent.load(Ordering::Relaxed), 100_000, "each row once");
+}
+
+#[test]
+fn a_panic_in_a_loop_comes_back_to_who_asked_and_not_to_the_team() {
+    let team = Team::of(3);
+    let mut world = numbers(200_000);
+    for bad in [0, 100_000, 199_999] {
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            with_workers(team.clone(), || {
+                let mut all = world.query::<&u32, ()>().unwrap();
+                all.par_for_each(|&n| {
+                    if n == bad {
+                        std::panic::resume_unwind(Box::new(n));
+                    }
+                });
+            });
+        }));
+        let panic = found.expect_err("it comes back");
+        assert_eq!(panic.downcast_ref::<u32>(), Some(&bad));
+    }
+    // Its threads are there still: `Team` asks each, when it is dropped, whether it has panicked.
+    let seen = AtomicUsize::new(0);
+    let all = || {
+        let mut all = world.query::<&u32, ()>().unwrap();
+        all.par_for_each(|_| _ = seen.fetch_add(1, Ordering::Relaxed));
+    };
+    with_workers(team.clone(), all);
+    assert_eq!(seen.into_inner(), 200_000);
+    assert_eq!(Arc::strong_count(&team), 1);
+}
+
+/// Drops all jobs, and counts them.
+#[derive(Default)]
+struct Counts(AtomicUsize);
+
+impl Counts {
+    /// How often it was asked meanwhile.
+    fn asked_in(&self, work: impl FnOnce()) -> usize {
+        let before = self.0.load(Ordering::Relaxed);
+        work();
+        self.0.load(Ordering::Relaxed) - before
+    }
+}
+
+impl Workers for Counts {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn spawn(&self, job: Job) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        drop(job);
+    }
+}
+
+#[test]
+fn whose_threads_are_asked_holds_as_long_as_the_closure_whoever_panics() {
+    let (outer, inner) = (Arc::new(Counts::default()), Arc::new(Counts::default()));
+    let mut world = numbers(50_000);
+    let mut walk = || {
+        let mut all = world.query::<&mut u32, ()>().unwrap();
+        all.par_for_each(|n| *n += 1);
+    };
+    with_workers(outer.clone(), || {
+        assert_eq!(outer.asked_in(&mut walk), 1);
+        let within = || {
+            assert_eq!(inner.asked_in(&mut walk), 1);
+            std::panic::resume_unwind(Box::new(()));
+        };
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            with_workers::<()>(inner.clone(), within)
+        }));
+        assert!(panic.is_err());
+        assert_eq!(
+            inner.asked_in(|| assert_eq!(outer.asked_in(&mut walk), 1)),
+            0
+        );
+        // Another pool's threads are that pool's.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let pool = pool.unwrap();
+        assert_eq!(outer.asked_in(|| pool.install(&mut walk)), 0);
+        // On a thread of a pool one's own go first.
+        let on_pool = || pool.install(|| with_workers(inner.clone(), &mut walk));
+        assert_eq!(inner.asked_in(on_pool), 1);
+    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    let asked = || outer.asked_in(|| pool.unwrap().install(&mut walk));
+    assert_eq!(inner.asked_in(|| assert_eq!(asked(), 0)), 0);
+    assert_eq!(
+        (Arc::strong_count(&outer), Arc::strong_count(&inner)),
+        (1, 1)
+    );
+}
+
+/// Begins parallel work wherever it is called.
+struct Eager(Mutex<World>, AtomicUsize);
+
+impl Eager {
+    fn walk(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        let mut world = self.0.lock().unwrap();
+        let mut all = world.query::<&mut u32, ()>().unwrap();
+        all.par_for_each(|n| *n += 1);
+    }
+}
+
+impl Workers for Eager {
+    fn threads(&self) -> usize {
+        self.walk();
+        4
+    }
+
+    fn spawn(&self, job: Job) {
+        self.walk();
+        job.run();
+        self.walk();
+    }
+}
+
+#[test]
+fn workers_that_begin_parallel_work_themselves_do_it_alone() {
+    let eager = Arc::new(Eager(Mutex::new(numbers(20_000)), AtomicUsize::new(0)));
+    let mut world = numbers(20_000);
+    with_workers(eager.clone(), || {
+        let mut all = world.query::<&mut u32, ()>().unwrap();
+        all.par_for_each(|n| *n += 1);
+    });
+    let walks = eager.1.load(Ordering::Relaxed) as u64;
+    assert!(walks >= 3, "{walks} walks");
+    let sum = |world: &mut World| {
+        let mut all = world.query::<&u32, ()>().unwrap();
+        all.iter().map(|&n| u64::from(n)).sum::<u64>()
+    };
+    let before: u64 = 20_000 * 19_999 / 2;
+    assert_eq!(sum(&mut world), before + 20_000);
+    assert_eq!(sum(&mut eager.0.lock().unwrap()), before + 20_000 * walks);
+}
+
+#[test]
+fn who_waits_for_a_helper_does_something_else_meanwhile() {
+    let team = Team::of(2);
+    let mut world = numbers(2);
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let came = Arc::new(AtomicUsize::new(0));
+    for name in ["one", "other"] {
+        let (came, team) = (Arc::clone(&came), Arc::clone(&team));
+        schedule.add(processor(name, move || {
+            came.fetch_add(1, Ordering::Relaxed);
+            assert!(comes(|| came.load(Ordering::Relaxed) == 2), "side by side");
+            if is_of_a_team() {
+                // Until the other thread has had nothing to do and has waited.
+                assert!(comes(|| team.waits.load(Ordering::Relaxed) > 2));
+            }
+        }));
+    }
+    with_workers(team.clone(), || schedule.run(&mut world)).unwrap();
+    assert_eq!(came.load(Ordering::Relaxed), 2);
+    assert!(team.waits.load(Ordering::Relaxed) > 2);
+}
+
+/// Panics when it is dropped.
+struct Burns;
+
+impl Workers for Burns {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn spawn(&self, _job: Job) {}
+}
+
+impl Drop for Burns {
+    fn drop(&mut self) {
+        std::panic::resume_unwind(Box::new("dropped"));
+    }
+}
+
+#[test]
+fn workers_that_panic_as_they_go_do_so_behind_the_closure() {
+    let (result, kept) = (Arc::new(()), Arc::new(()));
+    let given = Arc::clone(&result);
+    let found = catch_unwind(AssertUnwindSafe(|| with_workers(Arc::new(Burns), || given)));
+    assert_eq!(found.unwrap_err().downcast_ref(), Some(&"dropped"));
+    assert_eq!(
+        Arc::strong_count(&result),
+        1,
+        "what was given back is not lost"
+    );
+    // After a panic of the closure it is that which goes on.
+    let held = Arc::clone(&kept);
+    let work = || std::panic::resume_unwind(Box::new(held));
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        with_workers::<()>(Arc::new(Burns), work)
+    }));
+    assert!(found.unwrap_err().is::<Arc<()>>());
+    assert_eq!(Arc::strong_count(&kept), 1);
+}
+
+#[test]
+fn a_trace_tells_the_threads_of_a_team_from_the_schedules_own() {
+    let team = Team::of(2);
+    let mut world = numbers(1);
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let came = Arc::new(AtomicUsize::new(0));
+    for name in ["one", "other"] {
+        let came = Arc::clone(&came);
+        schedule.add(processor(name, move || {
+            came.fetch_add(1, Ordering::Relaxed);
+            assert!(comes(|| came.load(Ordering::Relaxed) == 2), "side by side");
+        }));
+    }
+    schedule.start_trace();
+    with_workers(team, || schedule.run(&mut world)).unwrap();
+    let mut text = Vec::new();
+    schedule.take_trace().unwrap().write_to(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let thread_of = |name: &str| {
+        let event = text
+            .lines()
+            .find(|line| line.contains(&format!("\"name\":\"{name}\",\"cat\"")));
+        let event = event.unwrap_or_else(|| panic!("{text}"));
+        let (_, behind) = event.split_once("\"tid\":").unwrap();
+        behind.split(',').next().unwrap().to_owned()
+    };
+    assert_ne!(thread_of("one"), thread_of("other"), "{text}");
+    assert!(
+        [thread_of("one"), thread_of("other")].contains(&"0".to_owned()),
+        "{text}"
+    );
+}

@@ -51,6 +51,7 @@
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
 //! | [`processor`] | [`Schedule`](processor::Schedule): what runs each frame, in which order, and what at the same time |
 //! | [`template`] | [traits](template::EntityTrait) that build [templates](template::Template), entity configs as files |
+//! | [`workers`] | [`Workers`](workers::Workers): an engine's own threads, for parallel work in place of rayon's |
 #![cfg_attr(
     feature = "trace",
     doc = "| [`trace`] | lifetimes recorded from real programs, and replaying them on an allocator |"
@@ -115,6 +116,7 @@
 //! | `megachunk::schedule` | debug | event | `execution_tried` | `world`, `beside`, `first` | [`Execution::Auto`](processor::Execution::Auto) tries processors the other way, of which this is the first |
 //! | `megachunk::schedule` | warn | event | `simulation_replaced` | `world`, `name` | an app drops a simulation for another of this name |
 //! | `megachunk::schedule` | warn | event | `no_threads` | `error` | the system has no threads for parallel work |
+//! | `megachunk::schedule` | warn | event | `workers_panicked` | `method`, `error` | a method of a program's own [workers](workers) panicked; the panic ends there |
 //! | `megachunk::flush` | debug | span | `flush` | `world`, `commands`, `created`, `destroyed`, `refused` | a flush of a schedule |
 //! | `megachunk::flush` | warn | event | `commands_refused` | `world`, `of`, `refused`, `dead`, `error`, `entity`, `recorded` | how many a flush has refused, and the first of them |
 //! | `megachunk::flush` | warn | event | `flush_too_deep` | `world`, `deepest` | a closure flushes in so many flushes that it is left to them |

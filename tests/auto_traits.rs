@@ -235,6 +235,16 @@ mod of_processor {
     }
 }
 
+mod of_workers {
+    use super::*;
+    use megachunk::workers::*;
+
+    table! { workers:
+        "SYPUR" Job;
+        "SYP--" std::sync::Arc<dyn Workers>;
+    }
+}
+
 mod of_query {
     use super::*;
     use megachunk::query::*;

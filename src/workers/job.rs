@@ -1,6 +1,7 @@
 //! `Job`: what a helper is asked to do.
 
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::sync::Arc;
 use crate::sync::current;
@@ -29,8 +30,8 @@ impl Job {
     /// Does nothing within a call of [`Workers::spawn`](super::Workers::spawn) or [`threads`](super::Workers::threads) on
     /// the same thread: the thread that asks is about to do the same.
     ///
-    /// Does not panic: what panics in a closure of who asked goes on there. While it runs, the thread asks the same workers
-    /// for parallel work of its own, waits for parts of that, alone, and is in the span of who asked.
+    /// Does not panic: what panics in a closure of who asked goes on there. While it runs, its thread asks the same workers for
+    /// parallel work of its own, and waits for nothing else of the library's; and what it tells of is in the span of who asked.
     pub fn run(self) {
         let Self { call, waiting } = self;
         drop(waiting);
@@ -39,6 +40,10 @@ impl Job {
         }
     }
 }
+
+// A panic leaves nothing of it half done: it has none.
+impl UnwindSafe for Job {}
+impl RefUnwindSafe for Job {}
 
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

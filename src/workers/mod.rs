@@ -53,13 +53,19 @@
 //!
 //! # The contract
 //! *Nothing needs workers.* A thread that asks does all that nobody else has begun, and waits for those alone who have begun.
-//! So no implementation can make a result differ, or hold a run up, but by a method that does not come back: not one that
-//! drops its jobs, runs them late, twice as many threads as it said, in any order, or keeps them for ever. How many threads
-//! there are, and who came, is in no result.
+//! So no implementation can make a result differ; nor hold a run up, but by a method that does not come back, or a thread that
+//! stops in the middle of a job. It may drop jobs, keep them for ever, or run them in any order, long after all is done, or on
+//! the thread that hands them over; and say of another number of threads each time that they are there. (What depends on
+//! threads under rayon, ids in a universe that is not [ordered](crate::world::Universe::ordered), say, does so here.)
 //!
 //! *Panics.* One of a method of [`Workers`] ends there; an event of [`tracing`] (`workers_panicked`, a warning) tells of it, and
 //! who asked goes on without help. One of a closure, in a loop or a processor that a helper ran, goes on where that was
 //! begun, as with rayon, and not on the helper's thread.
+//!
+//! *Progress.* Handing a job over is a call of [`Workers::spawn`] and some atomic accesses, none of which waits; so is
+//! beginning it. The library holds no lock meanwhile, and has nothing half-changed on the thread that it calls from: a method may
+//! wait for a lock of its own. Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
+//! work that they begin they do alone.
 //!
 //! *Threads.* Each method is called on the thread that asks, which may be any that helps, several at once. A thread that asks, or
 //! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
@@ -79,12 +85,11 @@ use std::sync::Arc;
 pub use job::Job;
 pub use workers::Workers;
 
-use crate::panics::note;
-use crate::panics::resume;
+use crate::panics::{note, resume};
 use crate::sync::current::Current;
 
 /// So many threads are asked at most, however many workers say that they have.
-pub const MOST_THREADS: usize = 1_024;
+pub const MOST_THREADS: usize = 256;
 
 /// Lets parallel work that the calling thread begins while `work` runs be done by workers of the program's own.
 ///

@@ -9,8 +9,8 @@ use megachunk::workers::{Workers, with_workers};
 
 use crate::teams::{Count, Fate, Odd, Team};
 
-const ENTITIES: u32 = 12_000;
-const FRAMES: usize = 3;
+const ENTITIES: u32 = 5_000;
+const FRAMES: usize = 2;
 
 /// All that comes of it.
 #[derive(PartialEq)]

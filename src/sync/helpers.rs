@@ -234,3 +234,21 @@ impl Call {
         self.gate.leave();
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_jobs_that_nobody_takes_so_many_are_made_and_no_more() {
+        static JOBS: AtomicUsize = AtomicUsize::new(0);
+        let one = || Unanswered::one_of(&JOBS);
+        let mut all: Vec<_> = core::iter::from_fn(one).take(2 * ENOUGH).collect();
+        assert_eq!(all.len(), ENOUGH);
+        all.pop();
+        let again = one();
+        assert!(again.is_some() && one().is_none());
+        drop((all, again));
+        assert_eq!(JOBS.load(Ordering::Relaxed), 0);
+    }
+}

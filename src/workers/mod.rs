@@ -63,8 +63,8 @@
 //! begun, as with rayon, and not on the helper's thread.
 //!
 //! *Progress.* Handing a job over is a call of [`Workers::spawn`] and some atomic accesses, none of which waits; so is
-//! beginning it. The library holds no lock meanwhile, and has nothing half-changed on the thread that it calls from: a method may
-//! wait for a lock of its own. Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
+//! beginning it. The library holds no lock meanwhile, so a method may take locks of its own (not one that is held round the
+//! call that asks: a world's, say). Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
 //! work that they begin they do alone.
 //!
 //! *Threads.* Each method is called on the thread that asks, which may be any that helps, several at once. A thread that asks, or

@@ -7,7 +7,7 @@ use core::panic::Location;
 use crate::fragment::{Lone, Pile};
 use crate::processor::condition::{Condition, condition, inhabited, rewritten};
 use crate::processor::function::Function;
-use crate::processor::runner::{Alone, Prepared, Runner};
+use crate::processor::runner::{Alone, Prepared, Refusal, Runner};
 use crate::processor::{
     Asks, ConditionFn, NetModes, Param, Phase, Processor, ProcessorFn, ProcessorOutput,
     Subscriptions, Takes, Target, Time,
@@ -132,14 +132,25 @@ where
 #[track_caller]
 pub fn exclusive_processor<R: ProcessorOutput + 'static>(
     name: impl Into<String>,
-    run: impl FnMut(&mut World) -> R + Send + 'static,
+    mut run: impl FnMut(&mut World) -> R + Send + 'static,
 ) -> ProcessorBuilder {
-    let mut builder = ProcessorBuilder::new(name.into(), Box::new(Alone::new(run)));
-    builder.exclusive = true;
-    builder
+    ProcessorBuilder::alone(name.into(), move |world| {
+        run(world).into_result().map_err(Refusal::Failed)
+    })
 }
 
 impl ProcessorBuilder {
+    /// A closure that has the world to itself, and says why it is not done.
+    #[track_caller]
+    pub(super) fn alone(
+        name: String,
+        run: impl FnMut(&mut World) -> Result<(), Refusal> + Send + 'static,
+    ) -> Self {
+        let mut builder = Self::new(name, Box::new(Alone(run)));
+        builder.exclusive = true;
+        builder
+    }
+
     #[track_caller]
     pub(super) fn new(name: String, runner: Box<dyn Runner>) -> Self {
         Self {

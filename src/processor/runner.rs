@@ -1,10 +1,8 @@
 //! `Runner`: a processor, whatever its type.
 
-use core::marker::PhantomData;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
-use crate::exactly::Exactly;
 use crate::observer::Precedence;
 use crate::panics::{Panicked, forget, note, said};
 use crate::processor::param::Plea;
@@ -184,16 +182,10 @@ impl<P: Processor> Runner for Prepared<P> {
     }
 }
 
-/// A closure that has the world to itself.
-pub(super) struct Alone<F, R>(F, Exactly<R>);
+/// A closure that has the world to itself, and says why it is not done.
+pub(super) struct Alone<F>(pub(super) F);
 
-impl<F: FnMut(&mut World) -> R, R> Alone<F, R> {
-    pub(super) fn new(run: F) -> Self {
-        Self(run, PhantomData)
-    }
-}
-
-impl<F: FnMut(&mut World) -> R + Send, R: ProcessorOutput> Runner for Alone<F, R> {
+impl<F: FnMut(&mut World) -> Result<(), Refusal> + Send> Runner for Alone<F> {
     fn prepare(&mut self, _: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         plea.needs.exclusive = true;
         Ok(())
@@ -216,9 +208,9 @@ impl<F: FnMut(&mut World) -> R + Send, R: ProcessorOutput> Runner for Alone<F, R
     }
 
     fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
-        match (self.0)(world).into_result() {
+        match (self.0)(world) {
             Ok(()) => Ok(true),
-            Err(error) => Err(Box::new(Refusal::Failed(error))),
+            Err(refusal) => Err(Box::new(refusal)),
         }
     }
 }

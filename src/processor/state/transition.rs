@@ -6,13 +6,10 @@
 
 use core::panic::Location;
 
-use crate::processor::param::Plea;
-use crate::processor::runner::{Refusal, Runner};
+use crate::processor::runner::Refusal;
 use crate::processor::state::next::{asked, no_resource};
 use crate::processor::state::within::destroy_within;
-use crate::processor::{
-    Composite, NextState, ProcessorBuilder, ScheduleError, Seen, State, States, Transition, Turn,
-};
+use crate::processor::{Composite, NextState, ProcessorBuilder, State, States, Transition};
 use crate::query::QueryError;
 use crate::world::World;
 
@@ -63,8 +60,8 @@ use crate::world::World;
 /// Who is created between the two within the state that was left goes, too.
 ///
 /// # Errors
-/// A run is broken off with [`NoResource`](ScheduleError::NoResource) where the world has no [`State<S>`](State) or
-/// [`NextState<S>`](NextState): [`World::init_state`] puts them there.
+/// A run is broken off with [`NoResource`](crate::processor::ScheduleError::NoResource) where the world has no
+/// [`State<S>`](State) or [`NextState<S>`](NextState): [`World::init_state`] puts them there.
 ///
 /// # Panics
 /// A run panics if a `drop` of those who are destroyed does, or what observes them. The state has changed then; who is left
@@ -84,50 +81,15 @@ pub fn state_transition<S: States>(name: impl Into<String>) -> Composite {
     Composite::new(name, parts).in_sequence()
 }
 
-/// A processor of a transition.
+/// A processor of a transition, which is refused as others are who ask for a resource that is not there.
 fn part(name: String, at: &'static Location<'static>, run: Step) -> ProcessorBuilder {
-    let mut builder = ProcessorBuilder::new(name, Box::new(Part { run }));
-    builder.exclusive = true;
+    let mut builder =
+        ProcessorBuilder::alone(name, move |world| run(world).map_err(Refusal::Query));
     builder.at = at;
     builder
 }
 
 type Step = fn(&mut World) -> Result<(), QueryError>;
-
-/// What has the world to itself, and is refused as others are who ask for a resource that is not there.
-struct Part {
-    run: Step,
-}
-
-impl Runner for Part {
-    fn prepare(&mut self, _: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
-        plea.needs.exclusive = true;
-        Ok(())
-    }
-
-    fn forget(&mut self) {}
-
-    fn start(&mut self, _: &mut World) -> bool {
-        true
-    }
-
-    fn stop(&mut self, _: &mut World) {}
-
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<Refusal>> {
-        unreachable!("it runs alone")
-    }
-
-    fn count(&mut self, _: &World) -> Seen {
-        Seen::default()
-    }
-
-    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
-        match (self.run)(world) {
-            Ok(()) => Ok(true),
-            Err(error) => Err(Box::new(Refusal::Query(error))),
-        }
-    }
-}
 
 /// Makes what is asked for the state.
 fn change<S: States>(world: &mut World) -> Result<(), QueryError> {

@@ -20,6 +20,7 @@ mod draft;
 mod edge;
 mod fills;
 pub(crate) mod fold;
+mod from_last;
 mod gaps;
 mod having;
 mod layout;
@@ -47,6 +48,7 @@ pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, WorldMark, place}
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use fills::{Fills, Stock};
+pub(crate) use from_last::FromLast;
 pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN, STRETCH, Walk};
 pub(crate) use layout::number_of;

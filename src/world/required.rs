@@ -1,6 +1,6 @@
 //! What entities lack of what they require is added: those of files from before, those from which it was taken.
 
-use crate::archetype::{Edge, Fills, Rows};
+use crate::archetype::{Edge, Fills, FromLast};
 use crate::fragment::with_needs;
 use crate::panics::resume;
 use crate::world::runs::Fill;
@@ -78,16 +78,9 @@ impl World {
         let fills = Fills::of(self.universe.registry(), &needs, data);
         let edge = Edge::new(source, data, Box::default(), |_| false).filling(fills);
         let mut count = 0;
-        for chunk in (0..self.archetypes[archetype as usize].chunks.len() as u32).rev() {
-            let rows = Rows {
-                chunk,
-                first: 0,
-                count: self.archetypes[archetype as usize].chunks[chunk as usize].len,
-            };
-            if rows.count == 0 {
-                continue;
-            }
-            let group = self.same_group(archetype, chunk, target);
+        let mut chunks = FromLast::of(&self.archetypes[archetype as usize]);
+        while let Some(rows) = chunks.next_of(&self.archetypes[archetype as usize]) {
+            let group = self.same_group(archetype, rows.chunk, target);
             let nothing = |fill: &mut Fill<'_, ()>| fill.nothing();
             let moved = self.move_rows(archetype, rows, &edge, group, nothing);
             resume(moved.panicked);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
+use crate::archetype::{Edge, FromLast, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::{Bundle, FragmentError};
 use crate::panics::{note, resume};
@@ -261,15 +261,8 @@ impl World {
         }
         let mut passage = self.passage(other, archetype)?;
         let mut count = 0;
-        for chunk in (0..self.archetypes[archetype as usize].chunks.len() as u32).rev() {
-            let rows = Rows {
-                chunk,
-                first: 0,
-                count: self.archetypes[archetype as usize].chunks[chunk as usize].len,
-            };
-            if rows.count == 0 {
-                continue;
-            }
+        let mut chunks = FromLast::of(&self.archetypes[archetype as usize]);
+        while let Some(rows) = chunks.next_of(&self.archetypes[archetype as usize]) {
             let moved = self.emigrate(other, archetype, rows, &mut passage);
             resume(moved.panicked);
             count += moved.count as usize;

@@ -3,16 +3,13 @@
 use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
-use std::sync::Arc;
 
 use crate::exactly::Exactly;
 use crate::panics::{Panicked, resume};
-use crate::signal::collect::{Board, board, collect};
+use crate::signal::collect::{board, collect};
 use crate::signal::log::Log;
-use crate::signal::post::Post;
-use crate::signal::reader::{Subscription, assert_own, discard_logs, subscribe};
+use crate::signal::subscriptions::{Subscriptions, Unread};
 use crate::signal::{EVERYBODY, Signal, SignalError};
-use crate::sync::atomic::Ordering;
 use crate::world::World;
 
 /// Hears what is [broadcast](crate::signal::Signals::broadcast) by the signals that it has subscribed to, which carry a `P`:
@@ -38,15 +35,11 @@ use crate::world::World;
 /// # Ok::<(), SignalError>(())
 /// ```
 pub struct BroadcastReader<P> {
-    /// Whose signals it reads.
-    post: Option<Arc<Post>>,
-    subscriptions: Vec<Subscription>,
+    subscriptions: Subscriptions,
     /// What was heard last.
     found: Vec<Found>,
     /// Where it was in each log before that.
     before: Vec<u64>,
-    /// The world's trims when this one gave its room back.
-    trims: u32,
     _payload: Exactly<P>,
 }
 
@@ -136,11 +129,9 @@ impl<P> BroadcastReader<P> {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            post: None,
-            subscriptions: Vec::new(),
+            subscriptions: Subscriptions::new(),
             found: Vec::new(),
             before: Vec::new(),
-            trims: 0,
             _payload: PhantomData,
         }
     }
@@ -168,12 +159,7 @@ impl<P> BroadcastReader<P> {
         signal: Signal<()>,
         panicked: &mut Panicked,
     ) -> Result<(), SignalError> {
-        let Self {
-            post,
-            subscriptions,
-            ..
-        } = self;
-        subscribe(post, subscriptions, world, signal, panicked)
+        self.subscriptions.subscribe(world, signal, panicked)
     }
 
     pub(crate) fn hears_something(&self) -> bool {
@@ -183,7 +169,6 @@ impl<P> BroadcastReader<P> {
     /// From now on it hears nothing.
     pub(crate) fn unsubscribe_all(&mut self) {
         self.subscriptions.clear();
-        self.post = None;
     }
 
     /// Collects what was sent, and lends what was broadcast since it heard last. O(what was sent since by the signals that it
@@ -193,9 +178,7 @@ impl<P> BroadcastReader<P> {
     /// If the world is not the one whose signals it has subscribed to. If the `drop` of what a signal carried panics that
     /// nobody wants: what it would have heard waits then.
     pub fn hear<'w>(&'w mut self, world: &'w mut World) -> Heard<'w, P> {
-        if let Some(post) = &self.post {
-            assert_own(post, world);
-        }
+        self.subscriptions.assert_own(world);
         resume(collect(world));
         self.read(world)
     }
@@ -207,31 +190,22 @@ impl<P> BroadcastReader<P> {
     pub fn read<'w>(&'w mut self, world: &'w World) -> Heard<'w, P> {
         self.found.clear();
         self.before.clear();
-        let board = self.post.as_ref().and_then(|post| {
-            assert_own(post, world);
-            world.attached.get::<Board>()
-        });
-        let Some(board) = board else {
+        let Some(board) = self.subscriptions.board(world) else {
             return Heard {
                 logs: &[],
                 found: &[],
                 _payload: PhantomData,
             };
         };
-        if self.trims != board.trims {
-            self.trims = board.trims;
+        if self.subscriptions.were_trimmed(board) {
             self.found = Vec::new();
         }
-        for Subscription { signal, cursor } in &self.subscriptions {
-            let log = &board.logs[*signal as usize];
-            // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to itself.
-            let from = cursor.load(Ordering::Relaxed);
-            cursor.store(log.end(), Ordering::Relaxed);
+        for Unread { signal, log, from } in self.subscriptions.read(board) {
             self.before.push(from);
             let sent = log.from(from).filter(|&(.., entity)| entity == EVERYBODY);
             self.found.extend(sent.map(|(position, sequence, _)| Found {
                 sequence,
-                signal: *signal,
+                signal,
                 position,
             }));
         }
@@ -248,10 +222,7 @@ impl<P> BroadcastReader<P> {
     /// What was lent last waits again. Nothing was collected since.
     #[cold]
     pub(crate) fn take_back(&mut self) {
-        for (Subscription { cursor, .. }, before) in self.subscriptions.iter().zip(&self.before) {
-            // Ordering: Relaxed, as in `read`.
-            cursor.store(*before, Ordering::Relaxed);
-        }
+        self.subscriptions.take_back(&self.before);
     }
 
     /// Collects what was sent, and lets all go that waits for this reader; how many signals, those to entities among them. It
@@ -261,9 +232,7 @@ impl<P> BroadcastReader<P> {
     /// As for that.
     #[doc(alias = "clear")]
     pub fn discard(&mut self, world: &mut World) -> usize {
-        if let Some(post) = &self.post {
-            assert_own(post, world);
-        }
+        self.subscriptions.assert_own(world);
         let mut panicked = collect(world);
         let count = self.discard_collected(world, &mut panicked);
         resume(panicked);
@@ -272,7 +241,7 @@ impl<P> BroadcastReader<P> {
 
     /// The same, of what was collected before in its world; what the `drop` of a payload panics with is noted.
     pub(crate) fn discard_collected(&self, world: &mut World, panicked: &mut Panicked) -> usize {
-        discard_logs(&self.subscriptions, board(world), panicked)
+        self.subscriptions.discard(board(world), panicked)
     }
 }
 

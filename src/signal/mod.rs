@@ -23,6 +23,7 @@ mod post;
 mod reader;
 mod sender;
 mod signalled;
+mod subscriptions;
 mod time;
 
 use crate::entity::Entity;

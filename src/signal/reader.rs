@@ -2,17 +2,15 @@
 
 use core::cell::Cell;
 use core::fmt;
-use std::sync::Arc;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::panics::{Panicked, first, note, resume};
+use crate::panics::{Panicked, note, resume};
 use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
 use crate::signal::collect::{Board, board, collect};
-use crate::signal::log::Cursor;
 use crate::signal::post::Post;
+use crate::signal::subscriptions::{Subscriptions, Unread};
 use crate::signal::{EVERYBODY, Signal, SignalError, Signalled};
-use crate::sync::atomic::Ordering;
 use crate::world::World;
 
 /// Gets the signals that it has subscribed to: each time it runs, every signalled entity once that its query
@@ -52,18 +50,8 @@ use crate::world::World;
 #[doc(alias = "UMassSignalProcessorBase")]
 pub struct SignalReader<D: QueryData = Entity, F: QueryFilter = ()> {
     query: Query<D, F>,
-    /// Whose signals it reads.
-    post: Option<Arc<Post>>,
-    subscriptions: Vec<Subscription>,
+    subscriptions: Subscriptions,
     found: Vec<Found>,
-    /// The world's trims when this one gave its room back.
-    trims: u32,
-}
-
-/// A signal that a reader hears, and how far it has read that.
-pub(super) struct Subscription {
-    pub(super) signal: u32,
-    pub(super) cursor: Cursor,
 }
 
 /// A signal for an entity of the world. In the order of places, then of sending.
@@ -90,60 +78,6 @@ fn unpacked(place: u64) -> (u32, Row) {
     let chunk = (place >> ROW_BITS) as u32 & ((1 << CHUNK_BITS) - 1);
     let row = place as u32 & ((1 << ROW_BITS) - 1);
     (archetype, Row { chunk, row })
-}
-
-/// Asserts that a reader's world is this one.
-pub(super) fn assert_own(post: &Arc<Post>, world: &World) {
-    assert!(
-        Arc::ptr_eq(post, Post::of(world)),
-        "a reader runs in the world whose signals it has subscribed to"
-    );
-}
-
-/// From now on a reader of a world gets this signal; what the `drop` of a payload panics with is noted.
-pub(super) fn subscribe<P>(
-    of: &mut Option<Arc<Post>>,
-    subscriptions: &mut Vec<Subscription>,
-    world: &mut World,
-    signal: Signal<P>,
-    panicked: &mut Panicked,
-) -> Result<(), SignalError> {
-    let post = Arc::clone(Post::of(world));
-    let own = of.as_ref().unwrap_or(&post);
-    if signal.post != post.number || own.number != post.number {
-        return Err(SignalError::OtherWorld);
-    }
-    let mut known = subscriptions.iter();
-    if known.any(|known| known.signal == signal.number) {
-        let name = post.kinds.get(signal.number).map_or("", |kind| kind.name());
-        return Err(SignalError::Twice { name: name.into() });
-    }
-    // What was sent before and waits for nothing is not for this reader.
-    *panicked = first(panicked.take(), collect(world));
-    let cursor = board(world).logs[signal.number as usize].subscribe();
-    subscriptions.push(Subscription {
-        signal: signal.number,
-        cursor,
-    });
-    *of = Some(post);
-    Ok(())
-}
-
-/// Lets go what was collected and waits for a reader; how many signals.
-pub(super) fn discard_logs(
-    subscriptions: &[Subscription],
-    board: &mut Board,
-    panicked: &mut Panicked,
-) -> usize {
-    let mut count = 0;
-    for Subscription { signal, cursor } in subscriptions {
-        let log = &mut board.logs[*signal as usize];
-        // Ordering: Relaxed, as in `run`.
-        count += log.end() - cursor.load(Ordering::Relaxed);
-        cursor.store(log.end(), Ordering::Relaxed);
-        log.trim(panicked);
-    }
-    count as usize
 }
 
 /// What a run has got.
@@ -271,10 +205,8 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
     pub fn new(world: &World) -> Result<Self, QueryError> {
         Ok(Self {
             query: Query::new(world)?,
-            post: None,
-            subscriptions: Vec::new(),
+            subscriptions: Subscriptions::new(),
             found: Vec::new(),
-            trims: 0,
         })
     }
 
@@ -310,29 +242,18 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         signal: Signal<P>,
         panicked: &mut Panicked,
     ) -> Result<(), SignalError> {
-        let Self {
-            post,
-            subscriptions,
-            ..
-        } = self;
-        subscribe(post, subscriptions, world, signal, panicked)
+        self.subscriptions.subscribe(world, signal, panicked)
     }
 
     /// From now on the reader does not get this signal; `false` if it has not got it before. What waits for it and for
     /// nobody else is dropped with the next [collection](World::collect_signals).
     pub fn unsubscribe<P>(&mut self, signal: Signal<P>) -> bool {
-        let before = self.subscriptions.len();
-        if self.post.as_ref().map(|post| post.number) == Some(signal.post) {
-            self.subscriptions
-                .retain(|known| known.signal != signal.number);
-        }
-        self.subscriptions.len() < before
+        self.subscriptions.unsubscribe(signal)
     }
 
     /// From now on the reader gets no signal.
     pub(crate) fn unsubscribe_all(&mut self) {
         self.subscriptions.clear();
-        self.post = None;
     }
 
     /// Collects what was sent, and lends each entity that got some of it and that the query matches, once, with
@@ -447,9 +368,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
     #[doc(alias = "clear")]
     #[doc(alias = "skip")]
     pub fn discard(&mut self, world: &mut World) -> usize {
-        if let Some(post) = &self.post {
-            assert_own(post, world);
-        }
+        self.subscriptions.assert_own(world);
         let mut panicked = collect(world);
         let count = self.discard_collected(world, &mut panicked);
         resume(panicked);
@@ -462,7 +381,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         world: &mut World,
         panicked: &mut Panicked,
     ) -> usize {
-        discard_logs(&self.subscriptions, board(world), panicked)
+        self.subscriptions.discard(board(world), panicked)
     }
 
     /// What its query asks of archetypes.
@@ -485,36 +404,23 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
 
     /// How many signals were collected, and wait for it.
     pub(super) fn waiting(&self, world: &World) -> usize {
-        let Some(board) = world.attached.get::<Board>() else {
-            return 0;
-        };
-        let waiting = self.subscriptions.iter().map(|subscription| {
-            let Subscription { signal, cursor } = subscription;
-            // Ordering: Relaxed, as in `take_new`.
-            board.logs[*signal as usize].end() - cursor.load(Ordering::Relaxed)
-        });
-        waiting.sum::<u64>() as usize
+        let board = world.attached.get::<Board>();
+        board.map_or(0, |board| self.subscriptions.unread(board))
     }
 
     /// Takes what is in the logs, sorted by place; the world's board, and how many were for the dead. `None` if there is
     /// nothing to read.
     #[inline]
     fn take_new<'w>(&mut self, world: &'w World) -> Option<(&'w Board, usize)> {
-        assert_own(self.post.as_ref()?, world);
-        let board = world.attached.get::<Board>()?;
+        let board = self.subscriptions.board(world)?;
         let found = &mut self.found;
         found.clear();
-        if self.trims != board.trims {
-            self.trims = board.trims;
+        if self.subscriptions.were_trimmed(board) {
             *found = Vec::new();
         }
         let finder = world.finder();
         let mut dead = 0;
-        for Subscription { signal, cursor } in &self.subscriptions {
-            let log = &board.logs[*signal as usize];
-            // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to itself.
-            let from = cursor.load(Ordering::Relaxed);
-            cursor.store(log.end(), Ordering::Relaxed);
+        for Unread { signal, log, from } in self.subscriptions.read(board) {
             for (position, sequence, entity) in log.from(from) {
                 if let Some(later) = log.receiver(position + AHEAD) {
                     finder.expect(later);
@@ -523,7 +429,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
                     Some(there) => found.push(Found {
                         place: packed(there),
                         sequence,
-                        signal: *signal,
+                        signal,
                         position,
                     }),
                     // What is broadcast is for others.
@@ -548,7 +454,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let Some((board, dead)) = self.take_new(world) else {
             return Delivery::default();
         };
-        let Some(post) = self.post.as_deref() else {
+        let Some(post) = self.subscriptions.post() else {
             unreachable!("it has just read that of the world")
         };
         let found = &self.found[..];
@@ -589,7 +495,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let Some((board, dead)) = self.take_new(world) else {
             return Delivery::default();
         };
-        let Some(post) = self.post.as_deref() else {
+        let Some(post) = self.subscriptions.post() else {
             unreachable!("it has just read that of the world")
         };
         let found = &self.found[..];

@@ -213,12 +213,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     ) {
         self.update(world);
         let since = self.begin_at(world, version);
-        let scope = Scope {
-            world,
-            since,
-            version,
-            filter: None,
-        };
+        let scope = Scope::unfiltered(world, (since, version));
         let mut lender = RowLender::new(&self.matches, scope);
         for (archetype, row) in rows {
             // SAFETY: the caller names each row once.

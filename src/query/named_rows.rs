@@ -57,12 +57,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     ) -> LentRows {
         self.update(world);
         let since = self.begin_at(world, version);
-        let scope = Scope {
-            world,
-            since,
-            version,
-            filter: None,
-        };
+        let scope = Scope::unfiltered(world, (since, version));
         let long = (named.len() / (threads() * PIECES)).max(1);
         let mut pieces = Vec::new();
         while let Some(first) = named.first() {

@@ -200,13 +200,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     /// See [`QueryRun::iter`].
     #[inline]
     pub fn iter(&mut self) -> QueryIter<'_, D, F> {
-        let (since, version) = self.begin();
-        let scope = Scope {
-            world: self.world,
-            since,
-            version,
-            filter: None,
-        };
+        let scope = Scope::unfiltered(self.world, self.begin());
         QueryIter::new(&self.query.get().matches, scope)
     }
 

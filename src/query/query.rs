@@ -403,12 +403,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     pub(crate) fn count_chunks(&mut self, world: &World, mut see: impl FnMut(ChunkView<'_>, bool)) {
         self.update(world);
         let version = world.stamp();
-        let scope = Scope {
-            world,
-            since: world.since(self.since, version),
-            version,
-            filter: None,
-        };
+        let scope = Scope::unfiltered(world, (world.since(self.since, version), version));
         for known in self.matches.iter() {
             let archetype = &world.archetypes[known.archetype as usize];
             for chunk in &archetype.chunks {

@@ -18,6 +18,17 @@ pub(in crate::query) struct Scope<'a, 'f> {
 }
 
 impl<'a> Scope<'a, '_> {
+    /// All of a world, for a run with these versions: since when it looks for changes, and what its writes get.
+    #[inline(always)]
+    pub(in crate::query) fn unfiltered(world: &'a World, (since, version): (u32, u32)) -> Self {
+        Self {
+            world,
+            since,
+            version,
+            filter: None,
+        }
+    }
+
     #[inline(always)]
     pub(in crate::query) fn show(
         self,

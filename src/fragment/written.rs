@@ -251,8 +251,6 @@ impl FragmentRegistry {
         draft: FragmentDraft,
         form: WrittenForm,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.add_named(draft)?;
-        info.set_written(form)?;
-        Ok(info)
+        self.add_named(draft)?.set_written(form)
     }
 }

@@ -60,7 +60,7 @@ impl FragmentInfo {
     }
 
     /// Its values, which are `T`s, are plain data from now on, unless something else was said of how they are saved.
-    pub(crate) fn set_plain<T: Plain>(&self) -> Result<(), FragmentError> {
+    pub(crate) fn set_plain<T: Plain>(&self) -> Result<&Self, FragmentError> {
         let _ = self.extras.saved.set(SavedAs::Plain(PlainOps::of::<T>()));
         self.expect_saved(self.is_plain())
     }
@@ -70,7 +70,7 @@ impl FragmentInfo {
     pub(crate) fn set_written(
         &self,
         form: crate::fragment::WrittenForm,
-    ) -> Result<(), FragmentError> {
+    ) -> Result<&Self, FragmentError> {
         let _ = self.extras.saved.set(SavedAs::Written(form));
         self.expect_saved(self.is_written())
     }
@@ -80,9 +80,9 @@ impl FragmentInfo {
         self.extras.enableable.store(number, Ordering::Release);
     }
 
-    fn expect_saved(&self, so: bool) -> Result<(), FragmentError> {
+    fn expect_saved(&self, so: bool) -> Result<&Self, FragmentError> {
         match so {
-            true => Ok(()),
+            true => Ok(self),
             false => Err(FragmentError::SavedOtherwise {
                 name: (&*self.name).into(),
                 is_plain: self.is_plain(),

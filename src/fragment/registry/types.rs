@@ -173,8 +173,7 @@ impl FragmentRegistry {
     /// [`FragmentError::SavedOtherwise`] if it was said how its values are
     /// [written](Self::register_written_as); [`FragmentError::TooMany`].
     pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register::<T>()?;
-        info.set_plain::<T>()?;
+        let info = self.register::<T>()?.set_plain::<T>()?;
         info.set_clone::<T>();
         Ok(info)
     }
@@ -207,8 +206,9 @@ impl FragmentRegistry {
     /// [`FragmentError::SavedOtherwise`] if it was said how its values are [written](Self::register_written_as);
     /// [`FragmentError::EmptyName`]; [`FragmentError::TooMany`].
     pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.add_named(FragmentDraft::fragment::<T>().named(name))?;
-        info.set_plain::<T>()?;
+        let info = self
+            .add_named(FragmentDraft::fragment::<T>().named(name))?
+            .set_plain::<T>()?;
         info.set_clone::<T>();
         Ok(info)
     }
@@ -218,9 +218,7 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::TooMany`].
     pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_chunk::<T>()?;
-        info.set_plain::<T>()?;
-        Ok(info)
+        self.register_chunk::<T>()?.set_plain::<T>()
     }
 
     /// Registers the chunk fragment of a type whose values are plain data, with a [name of its
@@ -232,9 +230,8 @@ impl FragmentRegistry {
         &self,
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.add_named(FragmentDraft::chunk::<T>().named(name))?;
-        info.set_plain::<T>()?;
-        Ok(info)
+        self.add_named(FragmentDraft::chunk::<T>().named(name))?
+            .set_plain::<T>()
     }
 
     /// The shared fragment of a type whose values are plain data.
@@ -245,9 +242,7 @@ impl FragmentRegistry {
     pub fn register_plain_shared<T: Plain + SharedFragment>(
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_shared::<T>()?;
-        info.set_plain::<T>()?;
-        Ok(info)
+        self.register_shared::<T>()?.set_plain::<T>()
     }
 
     /// Registers the shared fragment of a type whose values are plain data, with a [name of its
@@ -259,9 +254,8 @@ impl FragmentRegistry {
         &self,
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.add_named(FragmentDraft::shared::<T>().named(name))?;
-        info.set_plain::<T>()?;
-        Ok(info)
+        self.add_named(FragmentDraft::shared::<T>().named(name))?
+            .set_plain::<T>()
     }
 
     /// The const shared fragment of a type whose values are plain data.
@@ -272,9 +266,7 @@ impl FragmentRegistry {
     pub fn register_plain_const_shared<T: Plain + SharedFragment>(
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_const_shared::<T>()?;
-        info.set_plain::<T>()?;
-        Ok(info)
+        self.register_const_shared::<T>()?.set_plain::<T>()
     }
 
     /// Registers the const shared fragment of a type whose values are plain data, with a [name of its
@@ -286,9 +278,8 @@ impl FragmentRegistry {
         &self,
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.add_named(FragmentDraft::const_shared::<T>().named(name))?;
-        info.set_plain::<T>()?;
-        Ok(info)
+        self.add_named(FragmentDraft::const_shared::<T>().named(name))?
+            .set_plain::<T>()
     }
 
     /// The fragment of a type that can be switched off and on for each entity without a move.

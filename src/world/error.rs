@@ -93,6 +93,14 @@ pub enum WorldError {
     /// ```
     #[error(transparent)]
     Query(#[from] QueryError),
+    /// The world has no [state](crate::processor::State) of this type, which a
+    /// [command](crate::command::Commands::set_state) asks for.
+    #[error("the world has no state `{name}`: `World::init_state` puts it there")]
+    #[non_exhaustive]
+    NoState {
+        /// The name of the states' type.
+        name: Box<str>,
+    },
     /// A fragment cannot be cloned.
     #[error("{name} cannot be cloned: register it with `register_clone`")]
     #[non_exhaustive]
@@ -157,6 +165,7 @@ impl WorldError {
             | Self::Missing { entity, .. } => *entity = another,
             Self::Fragment(_)
             | Self::Query(_)
+            | Self::NoState { .. }
             | Self::NotCloneable { .. }
             | Self::NotEnableable { .. }
             | Self::Full(_)
@@ -234,6 +243,7 @@ mod tests {
         for error in [
             FragmentError::EmptyName.into(),
             QueryError::OtherUniverse.into(),
+            WorldError::NoState { name: name() },
             WorldError::NotCloneable { name: name() },
             WorldError::NotEnableable { name: name() },
             Full { capacity: 7 }.into(),

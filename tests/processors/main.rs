@@ -31,6 +31,7 @@ mod runs;
 mod sequence;
 mod simulations;
 mod states;
+mod states_asked;
 mod ticks;
 mod tied;
 mod timed;

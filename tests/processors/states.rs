@@ -320,7 +320,7 @@ fn a_state_that_is_not_there_is_an_error_that_says_what_puts_it_there() {
     drop(commands);
     let report = world.flush();
     assert_eq!((report.refused.len(), report.is_clean()), (1, false));
-    assert!(report.to_string().contains("NextState"), "{report}");
+    assert!(report.to_string().contains("Screen"), "{report}");
 }
 
 #[test]

@@ -9,11 +9,12 @@ use crate::first_few::{FirstFew, SHOWN};
 use crate::panics::tell;
 use crate::world::{World, WorldError};
 
-/// What a flush could not do for an entity: one of [`FlushReport::refused`].
+/// What a flush could not do, mostly for an entity: one of [`FlushReport::refused`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refused {
-    /// The entity.
+    /// The entity; [`Entity::PLACEHOLDER`] of a command that is for none, as one that asks for a
+    /// [state](crate::command::Commands::set_state).
     pub entity: Entity,
     /// Why.
     pub error: WorldError,
@@ -158,7 +159,7 @@ impl FlushReport {
                 refused = self.refused.len(),
                 dead = self.dead,
                 %error,
-                %entity,
+                entity = (*entity != Entity::PLACEHOLDER).then_some(tracing::field::display(entity)),
                 recorded = %by,
                 "a flush has refused commands, of which this is the first"
             );
@@ -248,6 +249,7 @@ impl fmt::Display for FlushReport {
             // An error may name another entity, or none.
             match error.entity() {
                 Some(named) if named == *entity => write!(f, "\n{error}")?,
+                None if *entity == Entity::PLACEHOLDER => write!(f, "\n{error}")?,
                 _ => write!(f, "\nentity {entity}: {error}")?,
             }
             write!(f, "; recorded {by}")?;

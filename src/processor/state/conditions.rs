@@ -46,7 +46,8 @@ impl ProcessorBuilder {
     /// The transition stands until a schedule comes by it again. So who is placed before it, in a run that is broken off behind
     /// him, has that turn again in the next; and whoever it is runs each time where it is not come by: in a schedule that does
     /// not have it (one of frames between ticks, say), in a phase that is run by itself, while it is switched off. Who must not
-    /// do it twice is placed behind it.
+    /// do it twice is placed behind it. (A state that is [entered again](super::NextState::reenter) is told once more where its
+    /// transition was [broken off](super::WithinState) between its two parts.)
     ///
     /// ```
     /// use megachunk::prelude::*;

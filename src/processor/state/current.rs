@@ -87,6 +87,13 @@ pub struct Transition<S> {
     pub entered: S,
 }
 
+impl<S: States> Transition<S> {
+    /// Whether the state was entered again that was left.
+    pub(super) fn is_again(self) -> bool {
+        self.left == Some(self.entered)
+    }
+}
+
 impl<S: States> State<S> {
     /// In this state, which is entered with the first transition.
     #[must_use]

@@ -5,7 +5,7 @@ use core::any::type_name;
 use crate::command::Commands;
 use crate::processor::States;
 use crate::query::QueryError;
-use crate::world::World;
+use crate::world::{World, WorldError};
 
 /// Which state an application is to go to: a resource. Who decides takes `&mut NextState<S>`, and what is asked for comes
 /// about where [`state_transition`](crate::processor::state_transition) stands in the schedule: in this run, if that comes
@@ -13,7 +13,7 @@ use crate::world::World;
 ///
 /// The last who asks has it. Processors that take it to write run one after the other, in the schedule's order, and so the
 /// last is the same for any number of threads. Who asks seldom, or from within a parallel loop, does it by
-/// [`Commands::set_state`], for which he takes nothing: such wishes come when commands are flushed, in the order of
+/// [`Commands::set_state`] or [`Commands::reenter_state`], for which he takes nothing: such wishes come when commands are flushed, in the order of
 /// these; in a parallel loop that is the same for any number of threads if recorders have [sort
 /// keys](crate::command::ParallelCommands::open_at). A wish that was recorded counts from its flush on, so it comes after one that
 /// was set directly in between: who sets directly and wants to be last is ordered behind that flush.
@@ -79,7 +79,8 @@ impl Commands<'_> {
     /// Records that this state is [asked for](NextState::set), after all commands before and before all after: of several,
     /// the last in this order has it, for any number of threads. It is a [closure](Self::defer), and costs what one costs.
     ///
-    /// In a world without [`NextState<S>`](NextState) the flush refuses it, and [tells](crate::command::FlushReport::refused).
+    /// In a world without [`NextState<S>`](NextState) the flush refuses it, and [tells](crate::command::FlushReport::refused)
+    /// by the name of the type which state that is ([`WorldError::NoState`]).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -99,12 +100,39 @@ impl Commands<'_> {
     /// assert_eq!(world.flush().refused.len(), 1);
     /// ```
     pub fn set_state<S: States>(&mut self, state: S) {
-        self.defer_checked(move |world| {
-            let next = world.resources_mut().get_mut::<NextState<S>>();
-            next.ok_or_else(no_resource::<NextState<S>>)?.set(state);
-            Ok(())
-        });
+        self.defer_checked(move |world| Ok(next_of(world)?.set(state)));
     }
+
+    /// Records that this state is [asked for anew](NextState::reenter): where it is the one that is there, it is left and
+    /// entered again. Else as [`set_state`](Self::set_state), and in one order with it.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.init_state("playing");
+    /// world.create((WithinState("playing"),))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add_composite(state_transition::<&str>("screen"));
+    /// schedule.run(&mut world)?;
+    /// world.commands().reenter_state("playing");
+    /// schedule.run(&mut world)?;
+    /// assert!(world.resources().get::<State<&str>>().unwrap().has_left("playing"));
+    /// assert_eq!(world.count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "restart")]
+    pub fn reenter_state<S: States>(&mut self, state: S) {
+        self.defer_checked(move |world| Ok(next_of(world)?.reenter(state)));
+    }
+}
+
+/// Where a command says what is asked for.
+fn next_of<S: States>(world: &mut World) -> Result<&mut NextState<S>, WorldError> {
+    let next = world.resources_mut().get_mut();
+    next.ok_or_else(|| WorldError::NoState {
+        name: type_name::<S>().into(),
+    })
 }
 
 /// A resource of states is not there.

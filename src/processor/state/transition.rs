@@ -65,7 +65,8 @@ use crate::world::World;
 ///
 /// # Panics
 /// A run panics if a `drop` of those who are destroyed does, or what observes them. The state has changed then; who is left
-/// of them is destroyed when the schedule comes by again.
+/// of them is destroyed when the schedule comes by again. (A state that was [entered again](NextState::reenter) is told
+/// [once more](super::WithinState) then.)
 ///
 /// Source: Bevy's `StateTransition` schedule, whose states change where it is run.
 #[doc(alias = "StateTransition")]
@@ -93,10 +94,16 @@ type Step = fn(&mut World) -> Result<(), QueryError>;
 
 /// Makes what is asked for the state.
 fn change<S: States>(world: &mut World) -> Result<(), QueryError> {
-    // A run was broken off between the two.
-    destroy_left::<S>(world)?;
+    let broken_off = state::<S>(world)?.ends.is_some();
+    if broken_off {
+        destroy_left::<S>(world)?;
+    }
     let state = state::<S>(world)?;
     let asked = asked::<S>(world)?;
+    if broken_off && state.transition.is_some_and(Transition::is_again) {
+        // Who had built it anew by then has lost it just now: it is told once more, and what is asked for waits.
+        return Ok(());
+    }
     let comes = match asked {
         _ if state.is_new => Some(Transition {
             left: None,

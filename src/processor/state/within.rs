@@ -41,8 +41,10 @@ use crate::world::World;
 /// [record orphans](crate::index::RelationshipIndex::record_orphans) behind the transition. Who has none of these pays nothing.
 ///
 /// If a run is broken off between the two parts of a transition, the next makes up for the destruction where it comes by; then
-/// all go who live within the state that was left at that moment, also who came since. (Where a state was
-/// [entered again](super::NextState::reenter), who is placed before the transition and has built it anew by then has it destroyed.)
+/// all go who live within the state that was left at that moment, also who came since. Where a state was
+/// [entered again](super::NextState::reenter), these may be those of whom it was to be made anew: so that transition
+/// [stands](super::State::transition) once more from then on, and who [builds the
+/// state](crate::processor::ProcessorBuilder::run_if_entered) has another turn; what is asked for meanwhile waits for the next run.
 ///
 /// Source: Bevy's `DespawnOnExit`, which was `StateScoped`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -65,6 +65,7 @@ pub use pending::Pending;
 pub use prototype::{Group, Prototype};
 pub use resources::Resources;
 pub(crate) use resources::{ResourceState, with_lifted};
+pub(crate) use snapshot::unknown_variant;
 pub use snapshot::{
     ChangedLayout, Difference, DifferingPart, FragmentSummary, LoadOptions, MissingFragment,
     SnapshotError, SnapshotOptions, SnapshotState, SnapshotSummary, StateFragment, StateHashes,

@@ -32,6 +32,7 @@ mod sequence;
 mod simulations;
 mod states;
 mod states_asked;
+mod states_evolved;
 mod ticks;
 mod tied;
 mod timed;

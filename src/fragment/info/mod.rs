@@ -279,6 +279,15 @@ impl FragmentInfo {
         self.plain().map_or(&[], |plain| plain.variants)
     }
 
+    /// The variants whose names files tell: those of a type that [says so](crate::fragment::Plain::SAYS_VARIANTS).
+    #[cfg(not(loom))]
+    pub(crate) fn told_variants(&self) -> &'static [PlainVariant] {
+        match self.plain() {
+            Some(plain) if plain.says_variants => plain.variants,
+            _ => &[],
+        }
+    }
+
     /// What comes with it.
     pub(crate) fn required(&self) -> &Required {
         &self.extras.required

@@ -30,6 +30,8 @@ pub(super) struct PlainOps {
     pub(super) fields: &'static [PlainField],
     /// Its variants, if it is an enum.
     pub(super) variants: &'static [PlainVariant],
+    /// Files tell what these are called.
+    pub(super) says_variants: bool,
 }
 
 impl PlainOps {
@@ -41,6 +43,7 @@ impl PlainOps {
         shape: 0,
         fields: &[],
         variants: &[],
+        says_variants: false,
     };
 
     pub(super) const fn of<T: Plain>() -> Self {
@@ -51,6 +54,7 @@ impl PlainOps {
             shape: T::SHAPE,
             fields: T::FIELDS,
             variants: T::VARIANTS,
+            says_variants: T::SAYS_VARIANTS,
         }
     }
 }

@@ -171,4 +171,9 @@ pub unsafe trait Plain: Fragment + Copy {
     /// assert!(u8::VARIANTS.is_empty());
     /// ```
     const VARIANTS: &'static [PlainVariant] = &[];
+
+    /// Whether a file that has such fragments tells the names of the variants, so that they are found where the enum has come
+    /// to have others: so it is where an enum says [within which state](crate::processor::WithinState) somebody lives.
+    #[doc(hidden)]
+    const SAYS_VARIANTS: bool = false;
 }

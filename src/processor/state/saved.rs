@@ -9,11 +9,14 @@ use crate::fragment::{
 };
 use crate::processor::state::next::Asked;
 use crate::processor::{NextState, State, States, Transition, WithinState};
+use crate::world::unknown_variant;
 
 /// How a state becomes bytes, and what was written one.
 struct Form<S> {
     write: Box<Write<S>>,
     read: Box<Read<S>>,
+    /// Reads what was written when no state was written by its name, if they are now.
+    read_unnamed: Option<Box<Read<S>>>,
 }
 
 type Write<S> = dyn Fn(&S, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
@@ -53,9 +56,41 @@ impl<S: States + Plain> State<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Old files are read as long as the type is the same: one that has more states by now, or other ones, is refused (by
-    /// `LoadOptions::skip_state` of `NAME` and `NAME.next` it is left out). Who will add some takes
-    /// [`register_with`](Self::register_with), and writes what he can read for ever.
+    /// Of an enum files tell what its states are called. So old files are read when it has more states by now, or has them in
+    /// another order, or with other numbers: each state is found by its name. A state of a file that the enum does not have any
+    /// more is refused, by its name, if the world was in it, or if it is asked for, or somebody lived within it
+    /// ([`StateNotRead`](crate::world::SnapshotError::StateNotRead), [`NotRead`](crate::world::SnapshotError::NotRead); by
+    /// [`LoadOptions`](crate::world::LoadOptions) what was said of states is left out, `skip_state` of `NAME` and `NAME.next` and
+    /// `skip` of `NAME.within`, or that one becomes another). Other types must be the same as when the file was made: who will
+    /// change one takes [`register_with`](Self::register_with), and writes what he can read for ever.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// mod v1 {
+    ///     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    ///     #[repr(u8)]
+    ///     pub enum Screen { Menu, Playing }
+    ///     megachunk::plain!(enum Screen { Menu, Playing });
+    /// }
+    ///
+    /// #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    /// #[repr(u8)]
+    /// enum Screen { Intro, Menu, Playing }
+    /// megachunk::plain!(enum Screen { Intro, Menu, Playing });
+    ///
+    /// # let mut then = World::new();
+    /// # State::<v1::Screen>::register(then.registry(), "screen")?;
+    /// # then.init_state(v1::Screen::Playing);
+    /// # let tree = then.create((WithinState(v1::Screen::Playing),))?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// State::<Screen>::register(universe.registry(), "screen")?;
+    /// let world = World::from_snapshot(&old_file, universe)?;
+    /// assert!(world.resources().get::<State<Screen>>().unwrap().is(Screen::Playing));
+    /// assert!(world.get::<WithinState<Screen>>(tree)?.0 == Screen::Playing);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FragmentError::StateNameTaken`] or [`FragmentError::NameTaken`] if another type has one of these names;
@@ -125,6 +160,7 @@ impl<S: States> State<S> {
         let form = Form {
             write: Box::new(move |state, bytes| write(state, bytes).into_result()),
             read: Box::new(move |bytes, entities| read(bytes, entities).map_err(Into::into)),
+            read_unnamed: None,
         };
         let form = register_resources(registry, name, form)?;
         let within = format!("{name}.within");
@@ -172,25 +208,50 @@ fn register_resources<S: States>(
 }
 
 impl<S: Plain> Form<S> {
-    /// The bytes of a plain state, behind the number that tells its shape.
+    /// Of an enum the name of the variant; else the bytes of the state, behind the number that tells its shape.
     fn plain() -> Self {
+        if S::VARIANTS.is_empty() {
+            return Self {
+                write: Box::new(|state, bytes| {
+                    bytes.extend(S::SHAPE.to_le_bytes());
+                    write_plain(state, bytes)
+                }),
+                read: Box::new(read_shaped),
+                read_unnamed: None,
+            };
+        }
         Self {
             write: Box::new(|state, bytes| {
-                bytes.extend(S::SHAPE.to_le_bytes());
-                write_plain(state, bytes)
+                let mut value = Vec::new();
+                write_plain(state, &mut value)?;
+                let mut all = S::VARIANTS.iter();
+                let variant = all.find(|variant| variant.bytes() == value);
+                bytes.extend(
+                    variant
+                        .ok_or("its type has no such variant")?
+                        .name()
+                        .bytes(),
+                );
+                Ok(())
             }),
-            read: Box::new(|bytes, entities| {
-                let (shape, state) = bytes.split_first_chunk().ok_or(EARLY)?;
-                match u64::from_le_bytes(*shape) {
-                    shape if shape == S::SHAPE || shape == 0 || S::SHAPE == 0 => {
-                        read_plain(state, entities)
-                    }
-                    _ => Err(
-                        "its type had other variants, or other fields, when it was saved".into(),
-                    ),
+            read: Box::new(|name, entities| {
+                let mut all = S::VARIANTS.iter();
+                match all.find(|variant| variant.name().as_bytes() == name) {
+                    Some(variant) => read_plain(variant.bytes(), entities),
+                    None => Err(unknown_variant(&String::from_utf8_lossy(name)).into()),
                 }
             }),
+            read_unnamed: Some(Box::new(read_shaped)),
         }
+    }
+}
+
+/// A plain state of its bytes, which stand behind the number that tells its shape.
+fn read_shaped<S: Plain>(bytes: &[u8], entities: &EntityMap) -> Result<S, Reason> {
+    let (shape, state) = bytes.split_first_chunk().ok_or(EARLY)?;
+    match u64::from_le_bytes(*shape) {
+        shape if shape == S::SHAPE || shape == 0 || S::SHAPE == 0 => read_plain(state, entities),
+        _ => Err("its type had other variants, or other fields, when it was saved".into()),
     }
 }
 
@@ -207,6 +268,9 @@ const ENDS: u8 = 8;
 const SET: u8 = 1;
 const ANEW: u8 = 2;
 
+/// Of both: states are written by their names.
+const NAMED: u8 = 16;
+
 impl<S: States> Form<S> {
     /// A byte that says what there is, and the states, each behind how many bytes it has.
     fn write_state(&self, state: &State<S>, bytes: &mut Vec<u8>) -> Result<(), Reason> {
@@ -214,7 +278,8 @@ impl<S: States> Form<S> {
         let left = state.transition.and_then(|transition| transition.left);
         let flag = |is: bool, flag: u8| if is { flag } else { 0 };
         bytes.push(
-            flag(state.is_new, IS_NEW)
+            self.named()
+                | flag(state.is_new, IS_NEW)
                 | flag(entered.is_some(), ENTERED)
                 | flag(left.is_some(), LEFT)
                 | flag(state.ends.is_some(), ENDS),
@@ -228,13 +293,15 @@ impl<S: States> Form<S> {
 
     fn read_state(&self, bytes: &[u8], entities: &EntityMap) -> Result<State<S>, Reason> {
         let (&flags, mut bytes) = bytes.split_first().ok_or(EARLY)?;
-        if flags & !(IS_NEW | ENTERED | LEFT | ENDS) != 0 || flags & (ENTERED | LEFT) == LEFT {
+        let all = IS_NEW | ENTERED | LEFT | ENDS | NAMED;
+        if flags & !all != 0 || flags & (ENTERED | LEFT) == LEFT {
             return Err("no state is like this".into());
         }
-        let current = self.read_one(&mut bytes, entities)?;
+        let read = self.reader(flags)?;
+        let current = read_one(read, &mut bytes, entities)?;
         let mut part = |flag: u8| match flags & flag {
             0 => Ok(None),
-            _ => self.read_one(&mut bytes, entities).map(Some),
+            _ => read_one(read, &mut bytes, entities).map(Some),
         };
         let (entered, left, ends) = (part(ENTERED)?, part(LEFT)?, part(ENDS)?);
         expect_end(bytes)?;
@@ -250,7 +317,7 @@ impl<S: States> Form<S> {
         match &next.asked {
             None => bytes.push(0),
             Some(Asked { state, anew }) => {
-                bytes.push(if *anew { SET | ANEW } else { SET });
+                bytes.push(self.named() | if *anew { SET | ANEW } else { SET });
                 self.write_one(state, bytes)?;
             }
         }
@@ -261,8 +328,8 @@ impl<S: States> Form<S> {
         let (&flags, mut bytes) = bytes.split_first().ok_or(EARLY)?;
         let asked = match flags {
             0 => None,
-            _ if flags & !ANEW == SET => Some(Asked {
-                state: self.read_one(&mut bytes, entities)?,
+            _ if flags & !(ANEW | NAMED) == SET => Some(Asked {
+                state: read_one(self.reader(flags)?, &mut bytes, entities)?,
                 anew: flags & ANEW != 0,
             }),
             _ => return Err("no wish is like this".into()),
@@ -279,13 +346,30 @@ impl<S: States> Form<S> {
         Ok(())
     }
 
-    fn read_one(&self, bytes: &mut &[u8], entities: &EntityMap) -> Result<S, Reason> {
-        let (length, rest) = bytes.split_first_chunk().ok_or(EARLY)?;
-        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| EARLY)?;
-        let (state, rest) = rest.split_at_checked(length).ok_or(EARLY)?;
-        *bytes = rest;
-        (self.read)(state, entities)
+    /// What is said of how states are written.
+    fn named(&self) -> u8 {
+        match self.read_unnamed {
+            Some(_) => NAMED,
+            None => 0,
+        }
     }
+
+    /// What reads states that are written as these flags say.
+    fn reader(&self, flags: u8) -> Result<&Read<S>, Reason> {
+        match (flags & NAMED, &self.read_unnamed) {
+            (0, Some(read_unnamed)) => Ok(read_unnamed),
+            (0, None) | (_, Some(_)) => Ok(&self.read),
+            (_, None) => Err("its states were saved by their names, and have none here".into()),
+        }
+    }
+}
+
+fn read_one<S>(read: &Read<S>, bytes: &mut &[u8], entities: &EntityMap) -> Result<S, Reason> {
+    let (length, rest) = bytes.split_first_chunk().ok_or(EARLY)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| EARLY)?;
+    let (state, rest) = rest.split_at_checked(length).ok_or(EARLY)?;
+    *bytes = rest;
+    read(state, entities)
 }
 
 fn expect_end(bytes: &[u8]) -> Result<(), Reason> {
@@ -329,7 +413,7 @@ mod tests {
             bytes.push(0);
             let refused = form.read_state(&bytes, &nobody()).unwrap_err();
             assert_eq!(refused.to_string(), "something stands behind it");
-            for flags in [LEFT, 16] {
+            for flags in [LEFT, 32] {
                 bytes[0] = flags;
                 let refused = form.read_state(&bytes, &nobody()).unwrap_err();
                 assert_eq!(refused.to_string(), "no state is like this");
@@ -348,7 +432,7 @@ mod tests {
                 form.read_next(&bytes, &nobody()).unwrap(),
                 NextState { asked }
             );
-            for flags in [ANEW, 4, 5] {
+            for flags in [ANEW, 4, 5, NAMED, SET | NAMED] {
                 bytes[0] = flags;
                 assert!(form.read_next(&bytes, &nobody()).is_err(), "{flags}");
             }

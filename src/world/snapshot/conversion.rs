@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::fragment::{FragmentInfo, IsValue, Plain, StateForm, are_others, is_type};
 use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::variants::{SavedVariant, Variants};
 
 /// How values of one type, of the fragments or the part of the state that a name means, become values of another.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub(super) struct Conversion {
     /// Whether a fragment's values are of the new type: of none, as of one that is defined by its layout alone, will not do.
     makes: fn(&FragmentInfo) -> bool,
     convert: Arc<Convert>,
+    /// Those of an enum whose values are found by their names.
+    variants: Option<Arc<Variants>>,
 }
 
 /// Converts a value, from bytes to bytes, as many as the two types have; whether the old ones are a value.
@@ -75,7 +78,47 @@ impl Conversion {
             new_size: size_of::<N>(),
             makes: is_type::<N>,
             convert: Arc::new(convert),
+            variants: None,
         }
+    }
+
+    /// Of an enum that a fragment's values are of, and of which a file tells which variants it had: each becomes the one that
+    /// is called so here. `None` if nothing is told, or it is none.
+    pub(super) fn by_variants(
+        saved: &[SavedVariant],
+        size: u64,
+        info: &FragmentInfo,
+    ) -> Option<Self> {
+        let here = info.told_variants();
+        if saved.is_empty() || here.is_empty() {
+            return None;
+        }
+        let size = usize::try_from(size).ok()?;
+        let variants = Arc::new(Variants::new(saved, here));
+        let known = Arc::clone(&variants);
+        let convert = move |from: &[u8], to: &mut [u8]| match known.here(from) {
+            Some(bytes) => {
+                to.copy_from_slice(bytes);
+                true
+            }
+            None => false,
+        };
+        Some(Self {
+            name: info.name().into(),
+            old: Old {
+                id: TypeId::of::<Variants>(),
+                name: info.plain_type_name().unwrap_or_default(),
+                layout: Layout::from_size_align(size, 1).ok()?,
+                shape: 0,
+                is_value: None,
+            },
+            new: TypeId::of::<Variants>(),
+            new_size: info.layout().size(),
+            // It is of this file alone, and asked for by nobody.
+            makes: |_| false,
+            convert: Arc::new(convert),
+            variants: Some(variants),
+        })
     }
 
     /// The one of several that is for something: the first that is so `exactly`, because both shapes are known; if there is
@@ -152,10 +195,28 @@ impl Conversion {
     pub(super) fn check(&self, values: &[u8], count: usize, at: u64) -> Result<(), SnapshotError> {
         let size = self.old.layout.size();
         let value = |row: usize| &values[row * size..][..size];
-        let is_wrong = |is_value: IsValue| (0..count).find(|&row| !is_value(value(row)));
-        match self.old.is_value.and_then(is_wrong) {
+        let wrong = match (&self.variants, self.old.is_value) {
+            (Some(variants), _) => (0..count).find(|&row| !variants.has(value(row))),
+            (None, Some(is_value)) => (0..count).find(|&row| !is_value(value(row))),
+            (None, None) => None,
+        };
+        match wrong {
             None => Ok(()),
             Some(row) => Err(self.not_a_value(at, row)),
+        }
+    }
+
+    /// The error that says why a value of several, which begin at `at` in the file, becomes none here.
+    #[cold]
+    fn refuse(&self, value: &[u8], at: u64, row: usize) -> SnapshotError {
+        let why = self.variants.as_ref();
+        match why.and_then(|variants| variants.why_not_here(value)) {
+            Some(reason) => SnapshotError::NotRead {
+                name: self.name.clone(),
+                at: at + (row * self.old.layout.size()) as u64,
+                reason: reason.into(),
+            },
+            None => self.not_a_value(at, row),
         }
     }
 
@@ -180,8 +241,9 @@ impl Conversion {
         let mut new = zeroes((count as u64).saturating_mul(size as u64))?;
         for row in 0..count {
             let to = &mut new[row * size..][..size];
-            if !(self.convert)(&values[row * old..][..old], to) {
-                return Err(self.not_a_value(at, row));
+            let from = &values[row * old..][..old];
+            if !(self.convert)(from, to) {
+                return Err(self.refuse(from, at, row));
             }
         }
         Ok(new)

@@ -154,7 +154,9 @@ pub enum SnapshotError {
         /// What is wrong with it: what the error said that was given back, and its causes.
         reason: Box<str>,
     },
-    /// A value could not be made of its bytes, by what its type [says](crate::fragment::FragmentRegistry::register_written_as).
+    /// A value could not be made of its bytes, by what its type [says](crate::fragment::FragmentRegistry::register_written_as);
+    /// or it is a variant that the type does not have here, where a file [tells](crate::processor::State::register) what they
+    /// are called.
     #[error(
         "the bytes at byte {at} of the snapshot are no {}: {}",
         shown_quoted(name),

@@ -16,7 +16,8 @@
 //!                size               the chunk's value, if it is a chunk fragment
 //! directory  checksum of the versions 8
 //!            fragments 4; of each: role 1, some entity has it 1, can be switched off 1, alignment 4, size 8, shape 8
-//!              (`Plain::SHAPE`, 0: not known), in format 6 whether its values are written 1, length of the name 4, name
+//!              (`Plain::SHAPE`, 0: not known), from format 6 on whether its values are written 1, length of the name 4, name,
+//!              in format 7 variants 4 (0: not told); of each: length of the name 4, name, value
 //!            worlds 4; of each: chunk size for new archetypes 4, whether chunks grow 1
 //!            what chunks begin with 4; of each: chunk fragment 4, value
 //!            shared values 4; of each: fragment 4, value; of one that is written: length 4, bytes
@@ -36,8 +37,9 @@
 //! What stands behind the archetypes has names as length 8, text. Format 4 had no shapes, format 3 had nothing behind the
 //! archetypes either. Format 6 is that of files with a fragment whose values [are
 //! written](crate::fragment::FragmentRegistry::register_written_as); all others are of format 5, so that programs that know no
-//! other load them. Alignment and size of such a fragment are those of its type where it was saved: by them it is told how much
-//! memory a file takes, and nobody asks for more.
+//! other load them. Format 7 is that of files with a fragment of [`WithinState`](crate::processor::WithinState) of an enum, of
+//! which they tell the variants. Alignment and size of a fragment that is written are those of its type where it was saved: by
+//! them it is told how much memory a file takes, and nobody asks for more.
 //!
 //! All that decides where a new entity comes to lie stands there, so that a world which is loaded goes on as the saved
 //! one: archetypes that no entity has and chunks without entities too, and which chunk is filled before which.
@@ -48,9 +50,9 @@ use crate::world::snapshot::checksum::Checksum;
 
 /// How a snapshot begins.
 pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
-/// The newest that is read, and the one that is written if some values are written as closures say.
-pub(super) const NEWEST: u32 = WITH_WRITTEN;
-/// The one that is written if all values are plain.
+/// The newest that is read.
+pub(super) const NEWEST: u32 = WITH_VARIANTS;
+/// The one that is written if all values are plain, and no variants are told.
 pub(super) const FORMAT: u32 = WITH_SHAPES;
 /// The oldest that is read: the first with all that decides where a new entity comes to lie.
 const OLDEST: u32 = 3;
@@ -58,8 +60,10 @@ const OLDEST: u32 = 3;
 const WITH_BESIDES: u32 = 4;
 /// The first with the shapes of types.
 const WITH_SHAPES: u32 = 5;
-/// The first with values that are written.
-const WITH_WRITTEN: u32 = 6;
+/// The first with values that are written as closures say; the one that is written if there are such.
+pub(super) const WITH_WRITTEN: u32 = 6;
+/// The first with the variants of enums; the one that is written if some are told.
+pub(super) const WITH_VARIANTS: u32 = 7;
 /// Instead of a place in the list of chunks with room: it is full.
 pub(super) const FULL_CHUNK: u32 = u32::MAX;
 /// Instead of a number of slots: their versions were left out.
@@ -98,6 +102,11 @@ impl Header {
     /// Whether values may be written.
     pub(super) fn has_written(self) -> bool {
         self.format >= WITH_WRITTEN
+    }
+
+    /// Whether variants of enums may be told.
+    pub(super) fn has_variants(self) -> bool {
+        self.format >= WITH_VARIANTS
     }
 
     /// The header's bytes: magic, format, byte order, length, directory, its length, its checksum, slots, and

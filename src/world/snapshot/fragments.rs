@@ -11,6 +11,7 @@ use crate::world::snapshot::format::{Header, Reader, bit_bytes, kind_of_byte};
 use crate::world::snapshot::fragment_keys::hash_of;
 use crate::world::snapshot::options::{Purpose, readable};
 use crate::world::snapshot::read::yes_or_no;
+use crate::world::snapshot::variants::{SavedVariant, read_variants};
 use crate::world::snapshot::{ChangedLayout, LoadOptions, MissingFragment, SnapshotError};
 
 /// What is registered, by name and role: one fragment, unless the program has taken one name twice.
@@ -216,6 +217,8 @@ struct Told {
     /// Whether other fields are taken for the same.
     any_fields: bool,
     is_written: bool,
+    /// Those of the enum that its values are of, if they are told.
+    variants: Box<[SavedVariant]>,
 }
 
 impl Told {
@@ -281,6 +284,10 @@ fn read_fragment(
     }
     let skipped = known.is_some_and(|(_, options)| options.skips(&name));
     let any_fields = known.is_some_and(|(_, options)| options.ignores_fields(&name));
+    let variants = match header.has_variants() {
+        true => read_variants(reader, size)?,
+        false => Box::default(),
+    };
     let told = Told {
         shape,
         any_fields,
@@ -290,6 +297,7 @@ fn read_fragment(
         enableable,
         align,
         size,
+        variants,
     };
     let size = usize::try_from(size).map_err(|_| begin.damaged("no value is so large"));
     let known = match known {
@@ -379,6 +387,10 @@ fn find_fragment<'r>(
     let conversion = options.conversion(&name, form, info, fits);
     // What is converted is, also where nobody asks for fields.
     let fits = fits || (same_layout && told.any_fields);
+    let conversion = match conversion {
+        None if !fits => Conversion::by_variants(&told.variants, told.size, info),
+        conversion => conversion.cloned(),
+    };
     if !fits && conversion.is_none() {
         let changed = ChangedLayout {
             name,
@@ -393,7 +405,7 @@ fn find_fragment<'r>(
         });
     }
     match is_readable {
-        true => Ok((info, conversion.cloned())),
+        true => Ok((info, conversion)),
         false => not_plain(name),
     }
 }

@@ -39,6 +39,7 @@ mod state_hashes;
 mod summary;
 mod unnamed;
 mod unsaved;
+mod variants;
 mod write;
 mod written;
 
@@ -50,3 +51,5 @@ pub use snapshot_state::SnapshotState;
 pub use state_hashes::{DifferingPart, StateHashes, StateHashesIter, StatePart};
 pub use summary::{FragmentSummary, SnapshotSummary};
 pub use unsaved::Unsaved;
+
+pub(crate) use variants::unknown_variant;

@@ -5,11 +5,13 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet, PlainVariant};
 use crate::world::World;
 use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
-use crate::world::snapshot::format::{FORMAT, FULL_CHUNK, Header, NEWEST, kind_byte};
+use crate::world::snapshot::format::{
+    FORMAT, FULL_CHUNK, Header, WITH_VARIANTS, WITH_WRITTEN, kind_byte,
+};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::saved_worlds::SavedWorlds;
 use crate::world::snapshot::written::{WrittenColumn, WrittenColumns};
@@ -388,10 +390,12 @@ impl<'w> Part<'w> {
 
 /// The format of a file with these fragments.
 pub(super) fn format_of(fragments: &[&FragmentInfo]) -> u32 {
-    match fragments.iter().any(|info| info.is_written()) {
-        true => NEWEST,
-        false => FORMAT,
-    }
+    let of_fragment = |info: &&FragmentInfo| match info.told_variants() {
+        [] if info.is_written() => WITH_WRITTEN,
+        [] => FORMAT,
+        _ => WITH_VARIANTS,
+    };
+    fragments.iter().map(of_fragment).max().unwrap_or(FORMAT)
 }
 
 /// A shared value of a fragment: as it lies in memory, or what was written of it.
@@ -427,11 +431,24 @@ pub(super) fn list_fragments(
         number(directory, info.layout().align());
         directory.extend((info.layout().size() as u64).to_le_bytes());
         directory.extend(info.shape().to_le_bytes());
-        if format == NEWEST {
+        if format >= WITH_WRITTEN {
             directory.push(info.is_written().into());
         }
         number(directory, info.name().len());
         directory.extend(info.name().as_bytes());
+        if format >= WITH_VARIANTS {
+            list_variants(directory, info.told_variants());
+        }
+    }
+}
+
+/// The variants of an enum, each with its value.
+fn list_variants(directory: &mut Vec<u8>, variants: &[PlainVariant]) {
+    number(directory, variants.len());
+    for variant in variants {
+        number(directory, variant.name().len());
+        directory.extend(variant.name().as_bytes());
+        directory.extend(variant.bytes());
     }
 }
 

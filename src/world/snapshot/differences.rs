@@ -7,7 +7,6 @@ use core::cmp::Ordering;
 use core::ops::ControlFlow;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::world::World;
@@ -23,7 +22,7 @@ impl World {
     /// it, is not compared.
     ///
     /// Entities are the same that have the same handle, fragments those that have the same name, role and size: so the
-    /// other may be of another universe, loaded from a peer's [snapshot](Self::to_snapshot), say. Fragments that the options
+    /// other may be of another universe, [like](crate::world::Universe::like) this one's or loaded from a peer's [snapshot](Self::to_snapshot), say. Fragments that the options
     /// skip here are those of these names and roles there.
     ///
     /// O(bytes + columns of all chunks), and for each pair of compositions that an entity has in the two O(their fragments),
@@ -75,7 +74,8 @@ impl World {
         each: impl FnMut(Difference<'_>) -> ControlFlow<()>,
     ) -> Result<usize, SnapshotError> {
         let translated;
-        let of_other = match Arc::ptr_eq(self.universe(), other.universe()) {
+        // Universes that are like each other have one.
+        let of_other = match core::ptr::eq(self.registry(), other.registry()) {
             true => options,
             false => {
                 translated = options.translated(self.registry(), other.registry());

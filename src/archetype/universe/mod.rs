@@ -47,6 +47,8 @@ pub struct Universe {
     recycles: bool,
     /// Universes that are [like](Universe::like) each other have one.
     registry: ManuallyDrop<Arc<FragmentRegistry>>,
+    /// One that was left with the memory that this one took over, and that it has no use for: as new, for who comes next.
+    spare_registry: ManuallyDrop<Option<FragmentRegistry>>,
     directory: ManuallyDrop<Directory>,
     worlds: ManuallyDrop<WorldNumbers>,
     /// Ids do not depend on threads.
@@ -202,10 +204,10 @@ impl Universe {
     }
 
     fn on(parts: Parts, recycles: bool, like: Option<&Self>) -> io::Result<Self> {
-        let registry = match (like, parts.registry) {
-            (Some(like), _) => Arc::clone(&like.registry),
-            (None, Some(spare)) => Arc::new(spare),
-            (None, None) => Arc::new(FragmentRegistry::try_new()?),
+        let (registry, spare_registry) = match (like, parts.registry) {
+            (Some(like), spare) => (Arc::clone(&like.registry), spare),
+            (None, Some(spare)) => (Arc::new(spare), None),
+            (None, None) => (Arc::new(FragmentRegistry::try_new()?), None),
         };
         let index = (parts.index).map_or_else(|| IndexOptions::new().build(), Ok)?;
         Ok(Self {
@@ -213,6 +215,7 @@ impl Universe {
             chunks: ManuallyDrop::new(parts.chunks),
             recycles,
             registry: ManuallyDrop::new(registry),
+            spare_registry: ManuallyDrop::new(spare_registry),
             directory: ManuallyDrop::new(parts.directory),
             worlds: ManuallyDrop::new(parts.worlds),
             ordered: like.is_some_and(|like| like.ordered),
@@ -458,31 +461,47 @@ impl Universe {
     }
 }
 
-impl Drop for Universe {
-    fn drop(&mut self) {
-        // SAFETY: each is taken once, here; nobody uses the universe afterwards.
-        let (chunks, index, registry, directory, worlds) = unsafe {
+impl Universe {
+    /// Lets all of it go; what it leaves to a later universe.
+    ///
+    /// # Safety
+    /// Once, and nobody uses the universe afterwards.
+    unsafe fn take_apart(&mut self) -> Option<Parts> {
+        // SAFETY: the caller's.
+        let (chunks, index, registry, spare_registry, directory, worlds) = unsafe {
             (
                 ManuallyDrop::take(&mut self.chunks),
                 ManuallyDrop::take(&mut self.index),
                 ManuallyDrop::take(&mut self.registry),
+                ManuallyDrop::take(&mut self.spare_registry),
                 ManuallyDrop::take(&mut self.directory),
                 ManuallyDrop::take(&mut self.worlds),
             )
         };
         // Who gives a chunk back takes it out of the directory, and every world has given its number back, or
         // the universe would not end.
-        if self.recycles
-            && let Some(chunks) = chunks.recycle()
-        {
-            spare::leave(Parts {
-                chunks,
-                index: index.recycle(),
-                // The last one of those that have it leaves it.
-                registry: Arc::into_inner(registry).and_then(FragmentRegistry::recycle),
-                directory,
-                worlds,
-            });
+        let chunks = if self.recycles {
+            chunks.recycle()
+        } else {
+            None
+        };
+        Some(Parts {
+            chunks: chunks?,
+            index: index.recycle(),
+            // The last one of those that have it leaves it, unless another was left with the memory.
+            registry: spare_registry
+                .or_else(|| Arc::into_inner(registry).and_then(FragmentRegistry::recycle)),
+            directory,
+            worlds,
+        })
+    }
+}
+
+impl Drop for Universe {
+    fn drop(&mut self) {
+        // SAFETY: here alone, and nobody uses the universe afterwards.
+        if let Some(parts) = unsafe { self.take_apart() } {
+            spare::leave(parts);
         }
     }
 }
@@ -501,5 +520,26 @@ impl fmt::Debug for Universe {
 impl Default for Universe {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_that_a_universe_has_no_use_for_is_left_with_the_rest() {
+        let lobby = Universe::new();
+        let mut parts = Universe::parts(&IndexOptions::new(), &ChunkOptions::new()).unwrap();
+        let spare = FragmentRegistry::try_new().unwrap();
+        let identity = spare.identity();
+        parts.registry = Some(spare);
+        let room = Universe::on(parts, true, Some(&lobby)).unwrap();
+        assert_eq!(room.registry().identity(), lobby.registry().identity());
+        let mut room = ManuallyDrop::new(room);
+        // SAFETY: once; it is not used afterwards, nor dropped.
+        let parts = unsafe { room.take_apart() };
+        let left = parts.unwrap().registry.unwrap();
+        assert_eq!(left.identity(), identity);
     }
 }

@@ -531,7 +531,9 @@ macro_rules! bundle {
             }
 
             fn end_each(self, panicked: &mut Option<Box<dyn Any + Send>>) {
-                $(note(panicked, || drop(self.$at));)*
+                $(if const { core::mem::needs_drop::<$type>() } {
+                    note(panicked, || drop(self.$at));
+                })*
                 let _ = panicked;
             }
         }

@@ -11,6 +11,7 @@
 //! an error when it is built, and a run borrows the whole world.
 
 mod asked;
+mod candidates;
 mod change;
 mod chunk_rule;
 mod chunk_table;

@@ -4,9 +4,10 @@ use core::any::type_name;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::archetype::{Cursor, Having, Lists, STRETCH, Walk};
+use crate::archetype::{Having, Lists, STRETCH, Walk};
 use crate::entity::Entity;
 use crate::exactly::Exactly;
+use crate::query::candidates::Candidates;
 use crate::query::chunk_table::ChunkTable;
 use crate::query::explain::{explain, explain_none};
 use crate::query::lookup::lend;
@@ -481,38 +482,13 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         };
         let first = self.matches.len();
         let all = self.matches.plain(self.seen);
-        let required = self.requirements.required();
-        let cursor = |id| lists.cursor(id);
-        let rarest = required.iter().min_by_key(|&id| cursor(id).left().len());
-        match rarest {
-            None => {
-                let archetypes = world.archetypes[from as usize..].iter();
-                let met = archetypes.filter(|archetype| self.requirements.met_by(archetype));
-                all.extend(met.filter_map(|archetype| new.find(archetype.number)));
-            }
-            Some(rarest) if self.plain => {
-                // The data sees for itself whether all is there that it must lend.
-                new.find_all(cursor(rarest).left(), all);
-            }
-            Some(rarest) => {
-                let others = required.iter().filter(|&id| id != rarest);
-                let mut others: Vec<Cursor<'_>> = others.map(cursor).collect();
-                let excluded = self.requirements.excluded().iter();
-                let mut excluded: Vec<Cursor<'_>> = excluded.map(cursor).collect();
-                let any = self.requirements.asks_for_any();
-                let candidates = cursor(rarest).left().iter();
-                all.reserve(candidates.len());
-                all.extend(candidates.filter_map(|candidate| {
-                    let number = candidate.archetype;
-                    let met = (others.iter_mut()).all(|other| other.find(number).is_some())
-                        && (excluded.iter_mut()).all(|other| {
-                            let found = other.find(number);
-                            found.is_none_or(|having| having.switchable)
-                        })
-                        && (!any || (self.requirements).met_by(&world.archetypes[number as usize]));
-                    if met { new.find(number) } else { None }
-                }));
-            }
+        let candidates = Candidates::new(&self.requirements, lists);
+        match candidates.rarest() {
+            // The data sees for itself whether all is there that it must lend.
+            Some(rarest) if self.plain => new.find_all(lists.cursor(rarest).left(), all),
+            _ => candidates.each(&world.archetypes, from, &mut |number| {
+                all.extend(new.find(number));
+            }),
         }
         if world.has_switches {
             self.matches.mask(first, |number| {

@@ -89,7 +89,10 @@ fn make_global() -> Result<usize, String> {
 /// one number at once. Nobody waits for threads that have no time.
 ///
 /// A panic comes back when all have ended.
-pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
+///
+/// (`work` is called once for each thread, so a pointer to it costs nothing; as a type it would have all this compiled
+/// again for each parallel loop of a program, 20 KB and more.)
+pub(crate) fn on_threads(workers: usize, work: &(dyn Fn(usize) + Sync)) {
     let caller = Caller::here();
     if current::is_rayon() && rayon::current_thread_index().is_some() {
         let own = |number| {
@@ -114,7 +117,7 @@ pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
 }
 
 /// Calls `work` with each of the numbers: on other threads of the pool as far as they have time, else on this one.
-fn join(numbers: Range<usize>, work: &(impl Fn(usize) + Sync)) {
+fn join(numbers: Range<usize>, work: &(dyn Fn(usize) + Sync)) {
     if numbers.len() <= 1 {
         return numbers.for_each(work);
     }
@@ -135,19 +138,26 @@ pub(crate) fn share<W: FnMut(Range<usize>)>(
 ) {
     let threads = threads().min(count);
     if threads <= 1 {
-        return worker()(0..count);
+        return work_off(&mut worker(), 0..count);
     }
     // As many as there are rows in few chunks, or 16 KiB chunks, at most.
     let numbers = u32::try_from(count).expect("a world has fewer chunks than a number can say");
     let shares = Shares::new(numbers, threads, piece(count / threads));
-    on_threads(threads, |own| {
+    on_threads(threads, &|own| {
         let stop = StopOnPanic(&shares);
         let mut work = worker();
         while let Some(taken) = shares.take(own) {
-            work(taken.start as usize..taken.end as usize);
+            work_off(&mut work, taken.start as usize..taken.end as usize);
         }
         core::mem::forget(stop);
     });
+}
+
+/// A piece of work. (A function of its own: the loop of a caller, which stands in it, is compiled once, and not for one
+/// thread and for several.)
+#[inline(never)]
+fn work_off(work: &mut impl FnMut(Range<usize>), numbers: Range<usize>) {
+    work(numbers);
 }
 
 /// Does `own` on this thread, and the tasks meanwhile on others of the pool; those that these have no time for, on this

@@ -91,7 +91,10 @@ impl Bundles {
         let id = TypeId::of::<B>();
         match self.last {
             Some((last, number)) if last == id => Ok(number),
-            _ => self.look_up::<B>(registry),
+            _ => {
+                let moves = B::MOVES.map(|moves| (moves, B::LEN));
+                self.look_up(id, registry, B::ids, moves)
+            }
         }
     }
 
@@ -186,15 +189,21 @@ impl Bundles {
         self.numbers.len() + self.by_ids.len() + self.free.len()
     }
 
+    /// The number of a bundle type, of which the rest is said by values: compiled once, and not for each type.
     #[cold]
     #[inline(never)]
-    fn look_up<B: Bundle>(&mut self, registry: &FragmentRegistry) -> Result<u32, FragmentError> {
-        let id = TypeId::of::<B>();
+    fn look_up(
+        &mut self,
+        id: TypeId,
+        registry: &FragmentRegistry,
+        ids_of: fn(&FragmentRegistry, &mut Vec<FragmentId>) -> Result<(), FragmentError>,
+        moves: Option<(RowMoves, usize)>,
+    ) -> Result<u32, FragmentError> {
         let number = match self.numbers.get(&id) {
             Some(&number) => number,
             None => {
-                let mut ids = Vec::with_capacity(B::LEN);
-                B::ids(registry, &mut ids)?;
+                let mut ids = Vec::new();
+                ids_of(registry, &mut ids)?;
                 let ids: Arc<[FragmentId]> = ids.into();
                 // Mostly the fragments of a bundle have come to be known by it, one after the other.
                 let mut sorted = Arc::clone(&ids);
@@ -208,7 +217,7 @@ impl Bundles {
                 let number = self.add(BundleInfo {
                     ids,
                     sorted,
-                    moves: B::MOVES.map(|moves| (moves, B::LEN)),
+                    moves,
                     ..BundleInfo::none()
                 });
                 self.numbers.insert(id, number);

@@ -11,8 +11,8 @@ use crate::command::log::Word;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, Fragment, FragmentError, FragmentId, Given, Need, Pile, Value, refused_bundle,
-    with_needs,
+    Bundle, Fragment, FragmentError, FragmentId, FragmentRegistry, Given, Need, Pile, Value,
+    refused_bundle, with_needs,
 };
 use crate::panics::{Panicked, note, refused, resume};
 use crate::world::{World, WorldError, end_shared};
@@ -22,6 +22,11 @@ pub(super) struct Turned<T, const ON: bool>(PhantomData<fn(T)>);
 
 /// So many of the last combinations are compared before one is looked for by its hash.
 const RECENT_COMBOS: u32 = 4;
+
+/// Says of a bundle type which fragments it has.
+type IdsOf = fn(&FragmentRegistry, &mut Vec<FragmentId>) -> Result<(), FragmentError>;
+/// Finds, or makes, the payload of a bundle type with these fragments.
+type MakePayload = fn(&mut Lane, &[FragmentId]) -> u32;
 
 impl Lane {
     /// Records that an entity dies.
@@ -94,28 +99,39 @@ impl Lane {
         }
     }
 
+    #[inline(always)]
+    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<FoundOp, WorldError> {
+        let payload: Option<MakePayload> = match Come::LEN {
+            0 => None,
+            _ => Some(Self::payload::<Come>),
+        };
+        self.look_up_op(key, [Gone::ids, Come::ids], payload)
+    }
+
+    /// The same, of types of which the rest is said by values: compiled once, and not for each pair of them.
     #[cold]
     #[inline(never)]
-    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<FoundOp, WorldError> {
+    fn look_up_op(
+        &mut self,
+        key: OpKey,
+        [gone_ids, come_ids]: [IdsOf; 2],
+        payload: Option<MakePayload>,
+    ) -> Result<FoundOp, WorldError> {
         let op = match self.op_of.get(&key) {
             Some(&op) => op,
             None => {
                 let registry = self.universe.registry();
                 let mut gone = Vec::new();
-                Gone::ids(registry, &mut gone)?;
+                gone_ids(registry, &mut gone)?;
                 gone.sort_unstable();
                 self.refuse_twice(&gone)?;
                 let mut ids = Vec::new();
-                Come::ids(registry, &mut ids)?;
+                come_ids(registry, &mut ids)?;
                 let mut sorted = ids.clone();
                 sorted.sort_unstable();
                 self.refuse_twice(&sorted)?;
                 let needs = self.checked_needs(&gone, &sorted)?;
-                let payload = if Come::LEN > 0 {
-                    self.payload::<Come>(&ids)
-                } else {
-                    NONE
-                };
+                let payload = payload.map_or(NONE, |payload| payload(self, &ids));
                 let op = self.push_op(Op::Change {
                     gone: gone.into(),
                     come: sorted.into(),

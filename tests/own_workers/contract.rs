@@ -74,30 +74,19 @@ fn a_loop_in_a_job_asks_the_same_workers() {
             .create((Mutex::new(numbers(20_000)), number))
             .unwrap();
     }
-    let (asked, nested) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let asked = || team.given_by_its_own.load(Ordering::Relaxed) > 0;
     let mut inner = Query::<&mut Mutex<World>>::new(&worlds).unwrap();
     with_workers(team.clone(), || {
         inner.on(&mut worlds).par_for_each(|world| {
-            let before = team.given.load(Ordering::Relaxed);
             let mut all = world.get_mut().unwrap().query::<&mut u32, ()>().unwrap();
-            let here = thread::current().id();
-            all.par_for_each(|n| {
-                *n += 1;
-                if is_of_a_team() && thread::current().id() != here {
-                    nested.store(true, Ordering::Relaxed);
-                }
-            });
-            let here = usize::from(is_of_a_team());
-            if team.given.load(Ordering::Relaxed) > before {
-                asked.fetch_add(here, Ordering::Relaxed);
-            }
+            all.par_for_each(|n| *n += 1);
             // On the asking thread, so that the others have some.
-            if here == 0 {
-                comes(|| asked.load(Ordering::Relaxed) > 0);
-            }
+            assert!(
+                is_of_a_team() || comes(asked),
+                "a loop on a thread of the team asks it"
+            );
         });
     });
-    assert!(asked.into_inner() > 0, "a loop on a thread of the team");
     for world in worlds.query::<&mut Mutex<World>, ()>().unwrap().iter() {
         let mut all = world.get_mut().unwrap().query::<&u32, ()>().unwrap();
         let sum: u64 = all.iter().map(|&n| u64::from(n)).sum();
@@ -226,12 +215,14 @@ fn whose_threads_are_asked_holds_as_long_as_the_closure_whoever_panics() {
 }
 
 /// Begins parallel work wherever it is called.
-struct Eager(Mutex<World>, AtomicUsize);
+struct Eager(Mutex<World>, AtomicUsize, AtomicBool);
 
 impl Eager {
     fn walk(&self) {
+        let Ok(mut world) = self.0.try_lock() else {
+            return self.2.store(true, Ordering::Relaxed);
+        };
         self.1.fetch_add(1, Ordering::Relaxed);
-        let mut world = self.0.lock().unwrap();
         let mut all = world.query::<&mut u32, ()>().unwrap();
         all.par_for_each(|n| *n += 1);
     }
@@ -252,7 +243,12 @@ impl Workers for Eager {
 
 #[test]
 fn workers_that_begin_parallel_work_themselves_do_it_alone() {
-    let eager = Arc::new(Eager(Mutex::new(numbers(20_000)), AtomicUsize::new(0)));
+    let eager = Eager(
+        Mutex::new(numbers(20_000)),
+        AtomicUsize::new(0),
+        AtomicBool::new(false),
+    );
+    let eager = Arc::new(eager);
     let mut world = numbers(20_000);
     with_workers(eager.clone(), || {
         let mut all = world.query::<&mut u32, ()>().unwrap();
@@ -260,6 +256,7 @@ fn workers_that_begin_parallel_work_themselves_do_it_alone() {
     });
     let walks = eager.1.load(Ordering::Relaxed) as u64;
     assert!(walks >= 3, "{walks} walks");
+    assert!(!eager.2.load(Ordering::Relaxed), "a walk within a walk");
     let sum = |world: &mut World| {
         let mut all = world.query::<&u32, ()>().unwrap();
         all.iter().map(|&n| u64::from(n)).sum::<u64>()

@@ -49,6 +49,8 @@ pub(crate) struct Team {
     threads: Vec<JoinHandle<()>>,
     /// Jobs that it was given.
     pub(crate) given: AtomicUsize,
+    /// Those that its own threads gave it.
+    pub(crate) given_by_its_own: AtomicUsize,
     /// How often somebody has waited.
     pub(crate) waits: AtomicUsize,
 }
@@ -67,6 +69,7 @@ impl Team {
             queue,
             threads,
             given: AtomicUsize::new(0),
+            given_by_its_own: AtomicUsize::new(0),
             waits: AtomicUsize::new(0),
         })
     }
@@ -79,6 +82,9 @@ impl Workers for Team {
 
     fn spawn(&self, job: Job) {
         self.given.fetch_add(1, Ordering::Relaxed);
+        if is_of_a_team() {
+            self.given_by_its_own.fetch_add(1, Ordering::Relaxed);
+        }
         self.queue.lock().0.push_back(job);
         self.queue.comes.notify_one();
     }

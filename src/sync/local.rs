@@ -16,6 +16,9 @@
 //! empties the private part first. Thread-local destructors that run later than that, and call the
 //! structure again, take a node for that one call.
 
+mod lag;
+#[cfg(loom)]
+mod model;
 #[cfg(not(loom))]
 mod owned;
 
@@ -25,13 +28,15 @@ use core::ptr;
 use super::Arc;
 
 use super::UnsafeCell;
-use super::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use super::atomic::{AtomicPtr, AtomicU32, Ordering};
 use super::mutant;
 #[cfg(not(loom))]
 use super::thread_local;
 use crossbeam_utils::CachePadded;
 #[cfg(not(loom))]
 use owned::OwnedNodes;
+
+pub(crate) use lag::{Lag, Lagging};
 
 /// One thread's share of a structure.
 #[derive(Debug)]
@@ -59,83 +64,6 @@ pub(crate) struct Registry<C, P> {
 unsafe impl<C: Send, P: Send + Sync> Sync for Registry<C, P> {}
 // SAFETY: as above.
 unsafe impl<C: Send, P: Send> Send for Registry<C, P> {}
-
-/// Counts the moments at which hints begin and cease to lag behind what a thread has done: odd from
-/// before the thread changes what the hints speak of until the hints follow.
-///
-/// A search that finds nothing by the hints may believe them if no other thread's count was odd when
-/// it began, and none has changed when it ends: then no hint that it saw was in the making. A flag
-/// would not do: a thread may set a wrong hint, be believed, and take it back before it is asked.
-#[derive(Debug, Default)]
-pub(crate) struct Lag(AtomicU64);
-
-/// Hints lag until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Lagged<'a>(&'a Lag);
-
-impl Lag {
-    /// Whether hints lag now.
-    pub(crate) fn is_odd(&self) -> bool {
-        // Ordering: Acquire, as in `Registry::quiet`.
-        self.0.load(Ordering::Acquire) % 2 == 1
-    }
-
-    /// Only the owner of the node calls it, and not while its hints lag already.
-    #[inline]
-    pub(crate) fn begin(&self) -> Lagged<'_> {
-        // Ordering: Relaxed. Whoever sees the change that follows (by Acquire) sees this too, because
-        // the change is a Release; and who does not see the change came first.
-        if !mutant::active("lag_not_said") {
-            let before = self.count(Ordering::Relaxed);
-            debug_assert!(before.is_multiple_of(2), "one stretch within another");
-        }
-        Lagged(self)
-    }
-
-    /// One on; what it was. Only the owner writes, so a load and a store are enough.
-    #[inline]
-    fn count(&self, order: Ordering) -> u64 {
-        let count = self.0.load(Ordering::Relaxed);
-        self.0.store(count + 1, order);
-        count
-    }
-}
-
-impl Drop for Lagged<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // Ordering: Release: who sees that this thread lags no more sees the hints.
-        if !mutant::active("lag_not_said") {
-            self.0.count(Ordering::Release);
-        }
-    }
-}
-
-/// A public part that says whether its owner's hints lag.
-pub(crate) trait Lagging {
-    /// The count.
-    fn lag(&self) -> &Lag;
-}
-
-impl<C, P: Lagging> Registry<C, P> {
-    /// `None` if the hints may lag behind what a thread other than the caller has done; else a number
-    /// that is another one as soon as any of them has lagged again. O(nodes).
-    pub(crate) fn quiet(&self, own: &P) -> Option<u64> {
-        // Ordering: this fence pairs with the Release of the read-modify-writes that set the hints: the
-        // search before has seen a hint by a Relaxed load, and must now see that its setter lags. (On
-        // x86-64 it is no instruction.)
-        if !mutant::active("quiet_no_fence") && !mutant::looks_acquire() {
-            fence(Ordering::Acquire);
-        }
-        self.nodes()
-            .filter(|node| !ptr::eq(&raw const node.public, own))
-            .try_fold(0_u64, |sum, node| {
-                // Ordering: Acquire pairs with the Release in `Lagged`.
-                let count = node.public.lag().0.load(Ordering::Acquire);
-                (count % 2 == 0).then(|| sum.wrapping_add(count))
-            })
-    }
-}
 
 /// A structure that keeps caches for threads.
 pub(crate) trait Home: Send + Sync + 'static {
@@ -476,106 +404,3 @@ unsafe fn with_cold<H: Home, R>(
 
 #[cfg(loom)]
 pub(crate) use model::{hold, hot, with};
-
-/// Models have no thread that quietly owns a node: a call takes one for itself and empties it, unless
-/// the thread says that it [`hold`](model::hold)s one.
-#[cfg(loom)]
-mod model {
-    use super::{Arc, CachePadded, Cell, Home, Node, ptr};
-
-    loom::thread_local! {
-        /// The node that this thread holds: structure number, node.
-        static HELD: Cell<(u64, *const ())> = Cell::new((0, ptr::null()));
-    }
-
-    /// Calls `access` with the node that this thread holds, or with one for this call.
-    ///
-    /// # Safety
-    /// `access` does not come back here with the same structure.
-    pub(crate) unsafe fn with<H: Home, R>(
-        home: &Arc<H>,
-        access: impl FnOnce(&mut H::Private, &H::Public) -> R,
-    ) -> R {
-        const { assert!(H::KIND < super::KINDS) };
-        let (id, held) = HELD.with(Cell::get);
-        let holds = id == home.registry().id;
-        let node = if holds {
-            // SAFETY: a node of this structure, which is alive; see `hold`.
-            unsafe { &*held.cast::<CachePadded<Node<H::Private, H::Public>>>() }
-        } else {
-            home.registry().acquire(|| home.new_parts())
-        };
-        // SAFETY: held by this thread, or acquired for this call; the caller does not re-enter.
-        let result = unsafe { node.private(|private| access(private, &node.public)) };
-        if !holds {
-            retire(home, node);
-        }
-        result
-    }
-
-    /// A promise of a node: models have no table of nodes.
-    pub(crate) struct HotNode<'a, H: Home>(&'a Arc<H>);
-
-    /// See [`with`].
-    pub(crate) fn hot<H: Home>(home: &Arc<H>) -> Option<HotNode<'_, H>> {
-        Some(HotNode(home))
-    }
-
-    impl<H: Home> HotNode<'_, H> {
-        /// [`with`].
-        ///
-        /// # Safety
-        /// As for [`with`].
-        pub(crate) unsafe fn with<R>(
-            self,
-            access: impl FnOnce(&mut H::Private, &H::Public) -> R,
-        ) -> R {
-            // SAFETY: as the caller promised.
-            unsafe { with(self.0, access) }
-        }
-    }
-
-    fn retire<H: Home>(home: &Arc<H>, node: &CachePadded<Node<H::Private, H::Public>>) {
-        // SAFETY: the caller owns the node and does not use it again.
-        unsafe { node.private(|private| home.retire(private, &node.public)) };
-        home.registry().release(node);
-    }
-
-    /// A node in this thread's hands, as an ordinary thread has one: until this is dropped, as when
-    /// the thread ends. It may be sent to another thread before it is used.
-    #[derive(Debug)]
-    pub(crate) struct Held<H: Home> {
-        home: Arc<H>,
-        node: *const CachePadded<Node<H::Private, H::Public>>,
-    }
-
-    /// Takes a node for a thread.
-    pub(crate) fn hold<H: Home>(home: &Arc<H>) -> Held<H> {
-        Held {
-            home: Arc::clone(home),
-            node: home.registry().acquire(|| home.new_parts()),
-        }
-    }
-
-    // SAFETY: a node has no tie to a thread but that one thread uses it at a time, as the one that
-    // owns this does.
-    unsafe impl<H: Home> Send for Held<H> {}
-
-    impl<H: Home> super::super::model::ThreadCache for Held<H> {
-        fn adopt(&self) {
-            HELD.with(|held| held.set((self.home.registry().id, self.node.cast())));
-        }
-    }
-
-    impl<H: Home> Drop for Held<H> {
-        fn drop(&mut self) {
-            HELD.with(|held| {
-                if held.get().1 == self.node.cast() {
-                    held.set((0, ptr::null()));
-                }
-            });
-            // SAFETY: acquired by `hold`, and the structure is kept alive here.
-            retire(&self.home, unsafe { &*self.node });
-        }
-    }
-}

@@ -36,18 +36,22 @@
 //! come to lie there. The first look into it is behind an Acquire, too.
 
 mod collected;
+mod fit;
+mod lent;
 mod only;
 
 use core::fmt;
 use core::mem::ManuallyDrop;
-use core::ops::{Deref, DerefMut};
 use core::ptr;
 
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
 pub use collected::Collected;
+pub use lent::Lent;
 pub use only::Only;
+
+use fit::{Fit, fit, is_before, kept};
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::{local, mutant};
@@ -101,50 +105,10 @@ struct Node<T> {
 /// Items that were taken together: in most pools there are few.
 pub type Taken<'p, T> = SmallVec<[Lent<'p, T>; 4]>;
 
-/// An item of a pool, as long as one thread has it; dropped, it goes back.
-pub struct Lent<'p, T> {
-    pool: &'p Pool<T>,
-    node: *mut Node<T>,
-}
-
-// SAFETY: a `Lent` is the only access to its item.
-unsafe impl<T: Send> Send for Lent<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T: Send + Sync> Sync for Lent<'_, T> {}
 // SAFETY: the pool hands items from thread to thread, and lends none to two.
 unsafe impl<T: Send> Sync for Pool<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Pool<T> {}
-
-impl<T> Deref for Lent<'_, T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        // SAFETY: the node is this one's alone, and lives as long as the pool.
-        unsafe { &(*self.node).item }
-    }
-}
-
-impl<T> DerefMut for Lent<'_, T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above.
-        unsafe { &mut (*self.node).item }
-    }
-}
-
-impl<T> Drop for Lent<'_, T> {
-    fn drop(&mut self) {
-        self.pool.give(self.node);
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Lent<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
 
 impl<T> Pool<T> {
     /// A pool without items.
@@ -429,94 +393,6 @@ impl<T> Pool<T> {
             node = unsafe { (*node).next };
             Some(lent)
         })
-    }
-}
-
-/// Whether a time is earlier than another, of two that are not half of all numbers apart: they may
-/// have begun anew.
-#[inline(always)]
-pub(super) fn is_before(time: u64, other: u64) -> bool {
-    time.wrapping_sub(other) > u64::MAX / 2
-}
-
-/// Whose an item is, for a thread that takes one in which nothing waits since before a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
-    /// Nothing waits in it.
-    Anybodys,
-    /// It is kept for the thread, since this time.
-    Own(u64),
-    /// It is kept for another one.
-    Anothers,
-    /// It was kept before: it is left to who takes all.
-    Missed,
-}
-
-/// Whose an item is.
-///
-/// # Safety
-/// The node is one of a pool that lives.
-#[inline(always)]
-unsafe fn fit<T>(node: *mut Node<T>, thread: usize, since: u64) -> Fit {
-    // SAFETY: the caller's.
-    match unsafe { kept(node) } {
-        None => Fit::Anybodys,
-        Some((_, at)) if is_before(at, since) => Fit::Missed,
-        Some((kept_for, at)) if kept_for == thread => Fit::Own(at),
-        Some(_) => Fit::Anothers,
-    }
-}
-
-/// For which thread an item is kept, and since when.
-///
-/// # Safety
-/// The node is one of a pool that lives.
-#[inline(always)]
-unsafe fn kept<T>(node: *mut Node<T>) -> Option<(usize, u64)> {
-    // SAFETY: the caller's; who has the item uses another field of the node.
-    let (kept_for, kept_at) = unsafe { (&(*node).kept_for, &(*node).kept_at) };
-    // Ordering: Relaxed, twice: they are written before the item is given back, and read behind
-    // that.
-    let thread = kept_for.load(Ordering::Relaxed);
-    (thread != ANYBODY).then(|| (thread, kept_at.load(Ordering::Relaxed)))
-}
-
-impl<T> Lent<'_, T> {
-    /// Given back, it is this thread's alone to [take](Pool::take), until it is [left](Self::leave)
-    /// to all; who takes all has it with the others. Something waits in it since this time, unless
-    /// it was kept before: then since that.
-    pub fn keep(&self, time: u64) {
-        self.keep_for(local::thread_number(), time);
-    }
-
-    /// [`keep`](Self::keep), for a thread with another number.
-    pub fn keep_for(&self, thread: usize, time: u64) {
-        // SAFETY: the node lives as long as the pool.
-        let (kept_for, kept_at) = unsafe { (&(*self.node).kept_for, &(*self.node).kept_at) };
-        // Ordering: Relaxed, also below: see `kept`.
-        if kept_for.load(Ordering::Relaxed) == ANYBODY {
-            kept_at.store(time, Ordering::Relaxed);
-        }
-        kept_for.store(thread, Ordering::Relaxed);
-    }
-
-    /// Given back, it is anybody's to take: nothing waits in it.
-    pub fn leave(&self) {
-        // SAFETY: as above.
-        unsafe { (*self.node).kept_for.store(ANYBODY, Ordering::Relaxed) };
-    }
-
-    /// Whether something waits in it since before this time.
-    #[inline]
-    #[must_use]
-    pub fn waits_since_before(&self, time: u64) -> bool {
-        self.fit(ANYBODY, time) == Fit::Missed
-    }
-
-    #[inline(always)]
-    fn fit(&self, thread: usize, since: u64) -> Fit {
-        // SAFETY: the node lives as long as the pool.
-        unsafe { fit(self.node, thread, since) }
     }
 }
 

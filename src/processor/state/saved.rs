@@ -59,9 +59,9 @@ impl<S: States + Plain> State<S> {
     /// Of an enum files tell what its states are called. So old files are read when it has more states by now, or has them in
     /// another order, or with other numbers: each state is found by its name. A state of a file that the enum does not have any
     /// more is refused, by its name, if the world was in it, or if it is asked for, or somebody lived within it
-    /// ([`StateNotRead`](crate::world::SnapshotError::StateNotRead), [`NotRead`](crate::world::SnapshotError::NotRead); by
-    /// [`LoadOptions`](crate::world::LoadOptions) what was said of states is left out, `skip_state` of `NAME` and `NAME.next` and
-    /// `skip` of `NAME.within`, or that one becomes another). Other types must be the same as when the file was made: who will
+    /// ([`StateNotRead`](crate::world::SnapshotError::StateNotRead), [`NotRead`](crate::world::SnapshotError::NotRead)):
+    /// [`LoadOptions`](crate::world::LoadOptions) leave the two resources out (`skip_state` of `NAME` and `NAME.next`), and the
+    /// fragments (`skip` of `NAME.within`), or make others of these (`convert`). Other types must be the same as when the file was made: who will
     /// change one takes [`register_with`](Self::register_with), and writes what he can read for ever.
     ///
     /// ```

@@ -66,7 +66,8 @@ impl World {
     /// [`StateNotRead`](SnapshotError::StateNotRead)), also if they have as many bytes. So who loads says how they become
     /// values of today, which [`LoadOptions::convert`] does while they come, in whatever role, and
     /// [`convert_state`](LoadOptions::convert_state) of types of the state: the old type stands where only loading knows it, and no universe is told of it. (Where only names of fields are the difference, or variants
-    /// that an enum did not have, the old values can be [taken as they are](LoadOptions::ignore_fields).)
+    /// that an enum did not have, the old values can be [taken as they are](LoadOptions::ignore_fields); the [states of an
+    /// application](crate::processor::State::register) are found by their names.)
     ///
     /// Where one value does not say it all, because it becomes several fragments or depends on others, the old type is
     /// registered, under the name that files have, and the new one under another. When a world has come, values go from one

@@ -100,7 +100,10 @@ impl Commands<'_> {
     /// assert_eq!(world.flush().refused.len(), 1);
     /// ```
     pub fn set_state<S: States>(&mut self, state: S) {
-        self.defer_checked(move |world| Ok(next_of(world)?.set(state)));
+        self.defer_checked(move |world| {
+            next_of(world)?.set(state);
+            Ok(())
+        });
     }
 
     /// Records that this state is [asked for anew](NextState::reenter): where it is the one that is there, it is left and
@@ -123,7 +126,10 @@ impl Commands<'_> {
     /// ```
     #[doc(alias = "restart")]
     pub fn reenter_state<S: States>(&mut self, state: S) {
-        self.defer_checked(move |world| Ok(next_of(world)?.reenter(state)));
+        self.defer_checked(move |world| {
+            next_of(world)?.reenter(state);
+            Ok(())
+        });
     }
 }
 

@@ -14,27 +14,37 @@ pub(super) struct SavedVariant {
     bytes: Box<[u8]>,
 }
 
+/// A variant of an enum, and the bytes that it has here, if it is there.
+#[derive(Debug)]
+struct Known {
+    saved: SavedVariant,
+    here: Option<&'static [u8]>,
+}
+
 /// What becomes of the values of an enum.
 #[derive(Debug)]
 pub(super) struct Variants {
-    /// In the order of their bytes; with those that they have here, if it has such a variant.
-    saved: Box<[(SavedVariant, Option<&'static [u8]>)]>,
+    /// In the order of the bytes that the file has.
+    all: Box<[Known]>,
 }
 
 impl Variants {
     pub(super) fn new(saved: &[SavedVariant], here: &'static [PlainVariant]) -> Self {
-        let found = saved.iter().map(|saved| {
-            let known = here.iter().find(|known| *known.name() == *saved.name);
-            (saved.clone(), known.map(PlainVariant::bytes))
+        let known = saved.iter().map(|saved| {
+            let found = here.iter().find(|variant| *variant.name() == *saved.name);
+            Known {
+                saved: saved.clone(),
+                here: found.map(PlainVariant::bytes),
+            }
         });
-        let mut saved: Box<[_]> = found.collect();
-        saved.sort_by(|(a, _), (b, _)| a.bytes.cmp(&b.bytes));
-        Self { saved }
+        let mut all: Box<[Known]> = known.collect();
+        all.sort_by(|a, b| a.saved.bytes.cmp(&b.saved.bytes));
+        Self { all }
     }
 
-    fn find(&self, bytes: &[u8]) -> Option<&(SavedVariant, Option<&'static [u8]>)> {
-        let found = (self.saved).binary_search_by(|(saved, _)| (*saved.bytes).cmp(bytes));
-        Some(&self.saved[found.ok()?])
+    fn find(&self, bytes: &[u8]) -> Option<&Known> {
+        let found = (self.all).binary_search_by(|known| (*known.saved.bytes).cmp(bytes));
+        Some(&self.all[found.ok()?])
     }
 
     /// Whether a value is one of the file's.
@@ -44,14 +54,14 @@ impl Variants {
 
     /// The bytes that a value of the file has here.
     pub(super) fn here(&self, bytes: &[u8]) -> Option<&'static [u8]> {
-        self.find(bytes)?.1
+        self.find(bytes)?.here
     }
 
     /// Why a value has none here; `None` if it is none in the file either.
     #[cold]
     pub(super) fn why_not_here(&self, bytes: &[u8]) -> Option<String> {
-        let (saved, here) = self.find(bytes)?;
-        (here.is_none()).then(|| unknown_variant(&saved.name))
+        let Known { saved, here } = self.find(bytes)?;
+        here.is_none().then(|| unknown_variant(&saved.name))
     }
 }
 

@@ -43,6 +43,9 @@ pub(crate) struct Edge {
     pub(crate) bits: Box<[(u32, u32)]>,
     /// Columns of the target that get values by default: of fragments that come with those that come.
     pub(crate) fills: Fills,
+    /// Fragments of both ends that get values again, in the order of their numbers: replaced ones, and shared ones, be they
+    /// others or not.
+    pub(crate) regiven: Box<[FragmentId]>,
     /// Some value that ends must be dropped.
     pub(crate) ends_drop: bool,
     /// An entity goes along it by copies alone: to another archetype, nothing that ends is dropped, nothing is filled by
@@ -90,7 +93,13 @@ impl Edge {
             ended: ended.into(),
             offsets,
             fills: Fills::default(),
+            regiven: Box::default(),
         }
+    }
+
+    /// The same, on which these of both ends get values again.
+    pub(crate) fn regiving(self, regiven: Box<[FragmentId]>) -> Self {
+        Self { regiven, ..self }
     }
 
     /// The same, on which columns of the target are filled by default.

@@ -4,6 +4,7 @@
 //! other worlds, compaction. Nothing here runs users' code but [`Archetype::end_rows`], which keeps
 //! what it panics with.
 
+use crate::archetype::Row;
 use crate::archetype::archetype::Archetype;
 use crate::archetype::bits::{read_bit, write_bit};
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
@@ -19,6 +20,16 @@ pub(crate) struct Rows {
     pub(crate) chunk: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
+}
+
+impl Rows {
+    pub(crate) fn one(row: Row) -> Self {
+        Self {
+            chunk: row.chunk,
+            first: row.row,
+            count: 1,
+        }
+    }
 }
 
 /// Copies rows along an edge to empty rows of another chunk, values and handles; the entities.

@@ -9,7 +9,8 @@ use crate::world::World;
 impl World {
     /// Shows an observer of [`CREATE`](Observed::CREATE) all entities that are there, as if they had just been created, in
     /// one batch: who came before it did, by a [load](Self::load) for instance, of which no observer hears. How many that
-    /// are: none if it has gone, or does not observe what is created.
+    /// are: none if it has gone, or does not observe what is created. One of [`SET`](Observed::SET) is shown them, too, as
+    /// if they had just been given their values; one of both in two batches, and they are counted once.
     ///
     /// What it records runs with the next [flush](Self::flush). What it has been shown before it is shown again. O(entities'
     /// chunks), and what the observer takes.
@@ -44,24 +45,28 @@ impl World {
             let Some(observer) = observers.find(observer) else {
                 return;
             };
-            if !observer.observed.contains(Observed::CREATE) {
-                return;
-            }
             let mut rows = Vec::new();
             for having in world.having.of(observer.fragment) {
                 world.all_rows(having.archetype, &mut rows);
             }
             let mut spans = Vec::new();
-            observer.spans(world, &rows, &mut spans);
-            if spans.is_empty() {
-                return;
+            for kind in [Observed::CREATE, Observed::SET] {
+                if !observer.observed.contains(kind) {
+                    continue;
+                }
+                // Anew: it may have switched fragments that it asks for.
+                observer.spans(world, &rows, &mut spans);
+                if spans.is_empty() {
+                    continue;
+                }
+                let recorders = ParallelCommands::of_one(world);
+                let mut commands = recorders.open();
+                // SAFETY: all rows of chunks, which hold values, each once, in the order of archetypes; spans are parts of
+                // them.
+                let mut batch = unsafe { ObservedBatch::new(world, &spans, kind) };
+                shown = shown.max(batch.len());
+                note(&mut panicked, || observer.call(&mut batch, &mut commands));
             }
-            let recorders = ParallelCommands::of_one(world);
-            let mut commands = recorders.open();
-            // SAFETY: all rows of chunks, which hold values, each once, in the order of archetypes; spans are parts of them.
-            let mut batch = unsafe { ObservedBatch::new(world, &spans, Observed::CREATE) };
-            shown = batch.len();
-            note(&mut panicked, || observer.call(&mut batch, &mut commands));
         });
         resume(panicked);
         shown

@@ -15,7 +15,7 @@ use crate::observer::{Observed, ObservedBatch, Precedence};
 use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
 use crate::query::{CompositionFilter, DynamicFilter, QueryError, Requirements, Span, masked};
 use crate::span;
-use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
+use crate::world::watch::{SET, WatchedRows, Watcher};
 use crate::world::{World, new_identity};
 
 /// Names an observer, unique in the process, for [`World::unobserve`].
@@ -131,9 +131,7 @@ impl Observer {
         for rows in rows.chunk_by(alike) {
             let archetype = &world.archetypes[rows[0].archetype as usize];
             // What is on both sides of a move has neither come nor gone.
-            let stays =
-                rows[0].other != NOWHERE && world.set_of(rows[0].other).contains(self.fragment);
-            if stays || !self.sees(archetype) {
+            if !world.concerns(&rows[0], self.fragment) || !self.sees(archetype) {
                 continue;
             }
             let masks = self.requirements.masks(archetype);
@@ -162,6 +160,20 @@ impl Observer {
             }
         }
     }
+}
+
+/// Brings spans in order, and joins those that touch: a row is there several times that was given something several times.
+fn join(spans: &mut Vec<Span>) {
+    spans.sort_unstable_by_key(|span| (span.archetype, span.chunk, span.first));
+    spans.dedup_by(|next, last| {
+        let end = last.first + last.count;
+        let same = (next.archetype, next.chunk) == (last.archetype, last.chunk);
+        let joins = same && next.first <= end;
+        if joins {
+            last.count = end.max(next.first + next.count) - last.first;
+        }
+        joins
+    });
 }
 
 impl Observers {
@@ -264,6 +276,9 @@ impl Watcher for Observers {
             if spans.is_empty() {
                 continue;
             }
+            if kind == SET {
+                join(&mut spans);
+            }
             let recorders = recorders.get_or_insert_with(|| ParallelCommands::of_one(world));
             let mut commands = recorders.open();
             // SAFETY: the world tells of rows that hold values, each once, in order; spans are parts of them.
@@ -279,13 +294,13 @@ impl Watcher for Observers {
 
 impl World {
     /// Calls `run` with the entities that `Filter` matches whenever they are created or destroyed with a fragment or
-    /// tag, or get or lose it, whichever of these is `observed`.
+    /// tag, or get or lose it, or are given a value of it, whichever of these is `observed`.
     ///
     /// *When:* what comes is shown when all its values are set, what goes before its values do; `Filter` is asked of
     /// the composition that the entities have then. A change of many is one call of an observer for each kind:
     /// all of a slice, a batch, a query, a `clear`; in a [flush](World::flush) all that is created in a round
     /// ([`CREATE`](Observed::CREATE)), and what the commands between two closures destroy, remove and add, in
-    /// this order. Observers are called in the order in which they came, and before those of
+    /// this order; last, each time, what was [set](Observed::SET). Observers are called in the order in which they came, and before those of
     /// [schedules](crate::processor::observing_processor), which have their own; each kind with ranges of chunks in
     /// order: all that is the same for any number of threads.
     ///
@@ -297,11 +312,11 @@ impl World {
     ///
     /// *Who fires:* every call that creates, destroys, adds or removes: single ones, slices,
     /// batches, queries, clones, dynamic ones. Going to another world counts as destroyed here, and
-    /// created there. Not: new values of fragments that are there, switching, other shared values,
-    /// compaction, the end of the world; nor is anybody shown who was there before the observer, or
+    /// created there. New values of fragments that are there are told to observers of [`SET`](Observed::SET), other shared
+    /// values to those of what is shared. Not: values that are written in place, switching, compaction, the end of the world; nor is anybody shown who was there before the observer, or
     /// in a world that was loaded, unless you [say so](Self::show_existing). A flush makes one
     /// change of all commands for an entity: a fragment that goes and comes in one flush was there
-    /// before and is there after it, with a new value, and nobody hears of it. If memory runs out in the middle of a change of many, or
+    /// before and is there after it, with a new value: that was set, and has neither gone nor come. If memory runs out in the middle of a change of many, or
     /// users' code panics, or an observer switches off what the change asks for, what was shown as
     /// going and stays after all is shown as coming again.
     ///
@@ -383,7 +398,7 @@ impl World {
 
     /// Observes a type in a [role](FragmentRole), as [`observe`](Self::observe) does a fragment: entities come and go
     /// that have a shared value, or a chunk fragment. An entity whose shared value is changed has one before and
-    /// after: nothing comes or goes.
+    /// after: nothing comes or goes; it is [set](Observed::SET).
     ///
     /// ```
     /// use megachunk::prelude::*;

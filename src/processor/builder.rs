@@ -506,7 +506,8 @@ impl ProcessorBuilder {
     /// [shown](World::show_existing) all entities that are there, as if they had just been created: with the first run
     /// those of a world that was [loaded](World::load), and with the first run after it was [stopped](super::Schedule::stop)
     /// or switched off all again, those too that it knows. Who goes meanwhile it does not hear of. None come if it does not
-    /// observe what is created.
+    /// observe what is created. One of [`SET`](crate::observer::Observed::SET) is shown them as if their values had just been
+    /// set.
     ///
     /// It is shown them when the run begins, or when the schedule is [solved](super::Schedule::solve) before, after the
     /// observers that were added before it, and before any processor runs; what it records is flushed in this run, or in

@@ -8,7 +8,7 @@ use crate::fragment::{Bundle, refused_bundle};
 use crate::panics::{Panicked, first, note, refused, resume};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
-use crate::world::watch::{ADDED, REMOVED};
+use crate::world::watch::{ADDED, REMOVED, SET};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -51,7 +51,7 @@ impl World {
             Ok(edge) => edge,
             Err(error) => return Err(refused_bundle(bundle, error)),
         };
-        if !edge.is_plain || self.watches(edge.target, ADDED) {
+        if !edge.is_plain || self.watches(edge.target, ADDED | SET) {
             resume(self.add_told(archetype, row, entity, &edge, bundle)?);
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl World {
     ) -> Result<Panicked, WorldError> {
         // Users' code: before anything changes.
         let (bundle, (), stock) = edge.fills.stock_beside(bundle, ());
-        if self.watches(edge.target, ADDED) {
+        if self.watches(edge.target, ADDED | SET) {
             self.add_watched(archetype, row, entity, edge, (bundle, stock))
         } else {
             self.add_along(archetype, row, entity, edge, (bundle, stock))
@@ -194,7 +194,7 @@ impl World {
         Ok(panicked)
     }
 
-    /// The same where somebody watches what comes or goes.
+    /// The same where somebody watches what comes or goes, or is set.
     #[cold]
     fn add_watched<B: Bundle>(
         &mut self,
@@ -205,7 +205,8 @@ impl World {
         (bundle, stock): (B, Stock),
     ) -> Result<Panicked, WorldError> {
         if edge.target == archetype {
-            return Ok(self.replace(archetype, row, edge, bundle));
+            let panicked = self.replace(archetype, row, edge, bundle);
+            return Ok(first(panicked, self.has_got(archetype, entity, edge)));
         }
         // Room first: what is shown as going does go.
         let to = match self.room_on(archetype, row, edge) {
@@ -215,7 +216,8 @@ impl World {
         let told = self.leaves(archetype, row, edge.target);
         let along = self.add_along(archetype, row, entity, edge, (bundle, stock))?;
         let panicked = first(told, along);
-        Ok(first(panicked, self.has_come(archetype, edge.target, to)))
+        let told = self.has_come(archetype, edge.target, to, edge);
+        Ok(first(panicked, told))
     }
 
     /// Gives an entity new values of fragments that it has.
@@ -433,7 +435,7 @@ impl World {
             Err(error) => return Err(refused_bundle(come, error)),
         };
         let (come, (), stock) = edge.fills.stock_beside(come, ());
-        let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED);
+        let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED | SET);
         let panicked = if watched {
             self.add_watched(archetype, row, entity, &edge, (come, stock))?
         } else {

@@ -5,7 +5,7 @@ use crate::chunk::Run;
 use crate::entity::Entity;
 use crate::fragment::{CloneValue, DropValues, FragmentError, FragmentKind};
 use crate::panics::{Panicked, note, resume};
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
 
 /// How the values of a column are cloned.
@@ -102,7 +102,7 @@ impl World {
         };
         if let Some(Ok(new)) = created {
             self.settle_clone(archetype, row, to, new);
-            if self.watches(archetype, CREATED) {
+            if self.watches(archetype, CREATED | SET) {
                 self.tell_created(archetype, to);
             }
             return Ok(new);

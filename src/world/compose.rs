@@ -7,7 +7,9 @@ use crate::archetype::{
     Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Fills, Group, Mover,
     SharedId,
 };
-use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentSet, Need, Value, with_needs};
+use crate::fragment::{
+    Bundle, FragmentError, FragmentId, FragmentKind, FragmentSet, Need, Value, with_needs,
+};
 use crate::hashers::ByNumbers;
 use crate::panics::{end_all, note, resume, tell};
 use crate::shown::{listed, shown};
@@ -301,6 +303,7 @@ impl World {
             offsets,
             |column| sorted.binary_search(&column.id).is_ok(),
         );
+        let edge = edge.regiving(self.given_again(source, sorted.iter().copied()));
         let edge = Arc::new(match needs.is_empty() {
             true => edge,
             false => {
@@ -312,6 +315,23 @@ impl World {
         let known = EdgeRef(Arc::as_ptr(&edge));
         edges.insert(change, edge);
         Ok(known)
+    }
+
+    /// Those of some fragments that an archetype's entities have, and that may get another value, each its own or many
+    /// the same.
+    pub(crate) fn given_again(
+        &self,
+        source: u32,
+        come: impl Iterator<Item = FragmentId>,
+    ) -> Box<[FragmentId]> {
+        let source = &self.archetypes[source as usize];
+        let is_shared = |id| {
+            let info = self.universe.registry().get(id);
+            source.shared.binary_search(&id).is_ok()
+                && info.is_some_and(|info| info.kind() == FragmentKind::Shared)
+        };
+        come.filter(|&id| source.seek_column(id).is_some() || is_shared(id))
+            .collect()
     }
 
     /// The fragments of an archetype's entities after a change.

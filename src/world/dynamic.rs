@@ -12,7 +12,7 @@ use crate::fragment::{
 use crate::panics::{note, refused, resume};
 use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{Lack, World, WorldError};
 
 /// A bundle that is ready to be put somewhere.
@@ -138,7 +138,7 @@ impl World {
             chunk.handles().add(row.row as usize).write(entity);
         }
         data.grown(row.chunk, 1, version);
-        if data.watched & CREATED != 0 {
+        if data.watched & (CREATED | SET) != 0 {
             self.tell_created(archetype, row);
         }
     }

@@ -4,7 +4,7 @@ use crate::archetype::{Edge, Fills, FromLast};
 use crate::fragment::with_needs;
 use crate::panics::resume;
 use crate::world::runs::Fill;
-use crate::world::watch::ADDED;
+use crate::world::watch::{ADDED, SET};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -46,7 +46,7 @@ impl World {
     /// some are done then.
     pub fn add_required(&mut self) -> Result<usize, WorldError> {
         self.keep_versions();
-        if self.is_watched(ADDED) {
+        if self.is_watched(ADDED | SET) {
             return self.told(ADDED, Vec::new(), Self::add_all_required);
         }
         self.add_all_required()

@@ -17,7 +17,7 @@ use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::panics::{Panicked, first, note, resume};
 use crate::world::create::COLUMNS;
-use crate::world::watch::ADDED;
+use crate::world::watch::{ADDED, SET};
 use crate::world::{Prototype, World, WorldError};
 
 /// What became of a run.
@@ -142,7 +142,7 @@ impl World {
         group: u32,
         mut fill: impl FnMut(&mut Fill<'_, B>),
     ) -> Moved {
-        let coming = self.coming(archetype, rows, self.watches(edge.target, ADDED));
+        let coming = self.coming(archetype, rows, self.watches(edge.target, ADDED | SET));
         let moved = if self.can_hand_over(archetype, rows, edge, group) {
             self.hand_over(archetype, rows, edge, group, &mut fill)
         } else if let Some(refitting) = self.can_refit(archetype, rows, edge, group) {
@@ -152,6 +152,7 @@ impl World {
         };
         self.settle_groups(archetype);
         self.gather_come(archetype, &coming, moved.count);
+        self.gather_given(&edge.regiven, &coming, moved.count);
         if moved.count < rows.count {
             self.let_go(edge.target, group);
         }
@@ -453,7 +454,13 @@ impl World {
         let mut new = self.filling(archetype, rows, columns, rows.first, Some(edge));
         let mut panicked = None;
         note(&mut panicked, || fill(&mut new));
-        first(panicked, new.panicked)
+        let (written, ended) = (new.written, new.panicked);
+        let done = Rows {
+            count: written,
+            ..rows
+        };
+        self.gather_rows_given(archetype, done, &edge.regiven);
+        first(panicked, ended)
     }
 
     fn filling<'a, B: Bundle>(

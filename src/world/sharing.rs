@@ -134,7 +134,7 @@ impl World {
             if let Some(to) = to {
                 self.move_within(archetype, row, entity, to);
             }
-            return Ok(panicked);
+            return Ok(first(panicked, self.has_got(archetype, entity, edge)));
         }
         let to = self.room(edge.target, group)?;
         let told = self.leaves(archetype, row, edge.target);
@@ -147,7 +147,8 @@ impl World {
         write(chunk, to.row);
         let panicked = first(told, end(source, row, edge));
         self.settle_move(archetype, row, edge, to, entity, version);
-        Ok(first(panicked, self.has_come(archetype, edge.target, to)))
+        let told = self.has_come(archetype, edge.target, to, edge);
+        Ok(first(panicked, told))
     }
 
     /// Whether all const shared values among those that come are the ones that the entity has, if it has

@@ -2,14 +2,16 @@
 //!
 //! Each archetype says by bits which kinds of change somebody wants to hear of, so that a change of entities
 //! that nobody watches costs one branch that is always predicted. What *goes* is told before its values do;
-//! what *comes* when all of it is in place. A call that changes many tells each kind once: what goes was found
-//! before the call began, what comes is gathered until its end.
+//! what *comes*, and what is [given](given), when all of it is in place. A call that changes many tells each kind once:
+//! what goes was found before the call began, what comes is gathered until its end.
+
+mod given;
 
 use core::any::Any;
 use core::fmt;
 use std::collections::HashMap;
 
-use crate::archetype::{ARCHETYPES, Archetype, Change, Ends, Row, Rows};
+use crate::archetype::{ARCHETYPES, Archetype, Change, Edge, Ends, Row, Rows};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentSet};
 use crate::hashers::ByNumbers;
@@ -24,6 +26,8 @@ pub(crate) const DESTROYED: u8 = 2;
 pub(crate) const ADDED: u8 = 4;
 /// Entities are about to go to another archetype.
 pub(crate) const REMOVED: u8 = 8;
+/// Entities got values: with what they came with, or came to, or again of what they had.
+pub(crate) const SET: u8 = 16;
 
 /// "No archetype."
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -51,7 +55,8 @@ pub(crate) struct WatchedRows {
     pub(crate) chunk: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// The archetype that they came from or go to, or [`NOWHERE`]: see [`World::set_of`].
+    /// The archetype that they came from or go to, or [`NOWHERE`], or of what was given again the list: see
+    /// [`World::concerns`].
     pub(crate) other: u32,
 }
 
@@ -93,19 +98,43 @@ pub(crate) trait Watcher: Any + Send + Sync + fmt::Debug {
 struct Gathered {
     /// Rows of new entities, which stay where they are until the call ends.
     created: Vec<WatchedRows>,
-    /// Entities that came.
-    came: Vec<Entity>,
-    /// From which archetype so many of them did, in order.
-    sources: Vec<(u32, usize)>,
+    /// Entities that came, and from which archetypes.
+    came: Entities,
+    /// Those that got values again, and which.
+    given: Entities,
 }
 
-impl Gathered {
-    /// Entities have come from an archetype.
-    fn note(&mut self, source: u32, entities: &[Entity]) {
-        self.came.extend_from_slice(entities);
-        match self.sources.last_mut() {
-            Some((last, count)) if *last == source => *count += entities.len(),
-            _ => self.sources.push((source, entities.len())),
+/// Entities, each with what is [other](WatchedRows::other) than where they are.
+#[derive(Debug, Default)]
+struct Entities {
+    all: Vec<Entity>,
+    /// Of so many of them, in order, this is.
+    others: Vec<(u32, usize)>,
+}
+
+impl Entities {
+    fn note(&mut self, other: u32, entities: &[Entity]) {
+        self.all.extend_from_slice(entities);
+        match self.others.last_mut() {
+            Some((last, count)) if *last == other => *count += entities.len(),
+            _ => self.others.push((other, entities.len())),
+        }
+    }
+
+    /// Where they lie now: mostly side by side. Of those only that are there.
+    fn rows(&self, world: &World, mut visit: impl FnMut(WatchedRows)) {
+        let mut all = self.all.as_slice();
+        for &(other, count) in &self.others {
+            let (mut left, rest) = all.split_at(count);
+            all = rest;
+            while !left.is_empty() {
+                let mut count = 1;
+                if let Ok((archetype, rows)) = world.run_at(left) {
+                    count = rows.count as usize;
+                    visit(WatchedRows::new(archetype, rows, other));
+                }
+                left = &left[count..];
+            }
         }
     }
 }
@@ -147,6 +176,8 @@ pub(crate) struct Watch {
     /// Kinds that some archetype is watched for, now or later.
     kinds: u8,
     gathered: Option<Gathered>,
+    /// Of what is given again.
+    lists: given::Lists,
     /// What is told goes to another world, or comes from one.
     moves: bool,
     /// The fragments of archetypes that entities are told to go to, and which are not there yet.
@@ -170,7 +201,7 @@ impl World {
         self.watch.kinds & kinds != 0
     }
 
-    /// Whether somebody wants to hear of this kind of change of an archetype's entities.
+    /// Whether somebody wants to hear of this kind of change of an archetype's entities, or of one of these.
     #[inline(always)]
     pub(crate) fn watches(&self, archetype: u32, kind: u8) -> bool {
         self.archetypes[archetype as usize].watched & kind != 0
@@ -256,7 +287,21 @@ impl World {
         if rows.is_empty() {
             return None;
         }
-        rows.sort_unstable();
+        if kind == SET {
+            // Those together of which the same is told. They may stand there several times.
+            rows.sort_unstable_by_key(|rows| {
+                let WatchedRows {
+                    archetype,
+                    chunk,
+                    first,
+                    count,
+                    other,
+                } = *rows;
+                (archetype, other, chunk, first, count)
+            });
+        } else {
+            rows.sort_unstable();
+        }
         rows.dedup_by(|next, last| {
             let neighbours = (
                 last.archetype,
@@ -284,8 +329,18 @@ impl World {
         let rows = WatchedRows::one(archetype, row, NOWHERE);
         match &mut self.watch.gathered {
             Some(gathered) => gathered.created.push(rows),
-            None => resume(self.tell(CREATED, vec![rows])),
+            None => resume(self.tell_new(vec![rows])),
         }
+    }
+
+    /// Rows of new entities are there, with all their values.
+    pub(super) fn tell_new(&mut self, rows: Vec<WatchedRows>) -> Panicked {
+        let set = match self.is_watched(SET) {
+            true => rows.clone(),
+            false => Vec::new(),
+        };
+        let panicked = self.tell(CREATED, rows);
+        first(panicked, self.tell(SET, set))
     }
 
     /// An entity dies next.
@@ -315,11 +370,17 @@ impl World {
         self.tell(REMOVED, vec![WatchedRows::one(archetype, row, target)])
     }
 
-    /// An entity has come from another archetype.
+    /// An entity has come from another archetype along an edge.
     #[inline(always)]
-    pub(super) fn has_come(&mut self, source: u32, archetype: u32, row: Row) -> Panicked {
-        if self.watches(archetype, ADDED) {
-            self.tell_come(source, archetype, row)
+    pub(super) fn has_come(
+        &mut self,
+        source: u32,
+        archetype: u32,
+        row: Row,
+        edge: &Edge,
+    ) -> Panicked {
+        if self.watches(archetype, ADDED | SET) {
+            self.tell_come(source, archetype, row, &edge.regiven)
         } else {
             None
         }
@@ -327,16 +388,30 @@ impl World {
 
     #[cold]
     #[inline(never)]
-    fn tell_come(&mut self, source: u32, archetype: u32, row: Row) -> Panicked {
+    fn tell_come(
+        &mut self,
+        source: u32,
+        archetype: u32,
+        row: Row,
+        again: &[FragmentId],
+    ) -> Panicked {
         let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
         let entity = chunk.entities()[row.row as usize];
-        match &mut self.watch.gathered {
-            Some(gathered) => {
-                gathered.note(source, &[entity]);
-                None
-            }
-            None => self.tell(ADDED, vec![WatchedRows::one(archetype, row, source)]),
+        if let Some(gathered) = &mut self.watch.gathered {
+            gathered.came.note(source, &[entity]);
+            self.gather_rows_given(archetype, Rows::one(row), again);
+            return None;
         }
+        let come = WatchedRows::one(archetype, row, source);
+        let panicked = self.tell(ADDED, vec![come]);
+        if !self.watches(archetype, SET) {
+            return panicked;
+        }
+        let again = self.row_given(archetype, row, again);
+        let set = again.into_iter().chain([come]).collect();
+        let panicked = first(panicked, self.tell(SET, set));
+        self.watch.lists.settle();
+        panicked
     }
 
     // --- Many ----------------------------------------------------------------------------------------
@@ -344,7 +419,7 @@ impl World {
     /// New entities are there, in rows that stay until the call ends.
     #[inline(always)]
     pub(crate) fn gather_created(&mut self, archetype: u32, row: Row, count: u32) {
-        if self.watches(archetype, CREATED) {
+        if self.watches(archetype, CREATED | SET) {
             self.note_created(archetype, row, count);
         }
     }
@@ -383,7 +458,8 @@ impl World {
     /// The first `count` of these have come, from an archetype of this world or from elsewhere.
     pub(crate) fn gather_come(&mut self, source: u32, entities: &[Entity], count: u32) {
         if let Some(gathered) = &mut self.watch.gathered {
-            gathered.note(source, &entities[..entities.len().min(count as usize)]);
+            let count = entities.len().min(count as usize);
+            gathered.came.note(source, &entities[..count]);
         }
     }
 
@@ -495,26 +571,21 @@ impl World {
     fn tell_all(&mut self, gathered: Gathered) -> Panicked {
         let mut created = gathered.created;
         let mut added = Vec::new();
-        let mut came = gathered.came.as_slice();
-        for (source, count) in gathered.sources {
-            let list = match source {
-                NOWHERE => &mut created,
-                _ => &mut added,
-            };
-            let (mut left, rest) = came.split_at(count);
-            came = rest;
-            // Where they lie when all is in place: mostly side by side.
-            while !left.is_empty() {
-                let mut count = 1;
-                if let Ok((archetype, rows)) = self.run_at(left) {
-                    count = rows.count as usize;
-                    list.push(WatchedRows::new(archetype, rows, source));
-                }
-                left = &left[count..];
-            }
+        gathered.came.rows(self, |rows| match rows.other {
+            NOWHERE => created.push(rows),
+            _ => added.push(rows),
+        });
+        let mut set = Vec::new();
+        if self.is_watched(SET) {
+            set.extend_from_slice(&created);
+            set.extend_from_slice(&added);
+            gathered.given.rows(self, |rows| set.push(rows));
         }
         let panicked = self.tell(CREATED, created);
-        first(panicked, self.tell(ADDED, added))
+        let panicked = first(panicked, self.tell(ADDED, added));
+        let panicked = first(panicked, self.tell(SET, set));
+        self.watch.lists.settle();
+        panicked
     }
 
     /// Rows of the entities of a slice that are watched for `kind` and go to another archetype: `to` says to

@@ -13,7 +13,7 @@ use crate::fragment::{Bundle, FragmentError};
 use crate::panics::{note, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::runs::Moved;
-use crate::world::watch::{CREATED, DESTROYED, NOWHERE, Outcome, WatchedRows};
+use crate::world::watch::{CREATED, DESTROYED, NOWHERE, Outcome, SET, WatchedRows};
 use crate::world::{World, WorldError};
 
 /// The way from an archetype of one world to the same composition in another.
@@ -221,7 +221,7 @@ impl World {
 
     /// Whether somebody wants to hear of entities that go from this world to another.
     pub(crate) fn is_watched_between(&self, other: &Self) -> bool {
-        self.is_watched(DESTROYED) || other.is_watched(CREATED)
+        self.is_watched(DESTROYED) || other.is_watched(CREATED | SET)
     }
 
     /// Moves entities to another world: to this one's watcher they end, for the other's they are new.
@@ -365,7 +365,8 @@ impl World {
             }
             None => return moved,
         };
-        let coming = self.coming(archetype, rows, other.watches(passage.edge.target, CREATED));
+        let watched = other.watches(passage.edge.target, CREATED | SET);
+        let coming = self.coming(archetype, rows, watched);
         let target = &other.archetypes[passage.edge.target as usize];
         let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         moved = if whole && passage.same_layout && target.takes_chunk(group, chunk) {

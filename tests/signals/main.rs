@@ -18,4 +18,5 @@ mod parallel;
 mod rising;
 mod rows;
 mod saved;
+mod set;
 mod waiting;

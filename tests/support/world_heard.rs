@@ -2,8 +2,9 @@
 //!
 //! An *ear* is a kind with a condition that its entities must meet. What must be heard of a step is the difference
 //! between the naive worlds before and after it: who is new is created, who is gone is destroyed, a kind that came or went
-//! is added or removed, and who is in the other world now was destroyed here and created there, by a move. Of new values,
-//! switches, other shared values, compaction and the end of a world nothing is heard. Values are those after what came,
+//! is added or removed, and who is in the other world now was destroyed here and created there, by a move. Set is what is
+//! created or added, and what a bundle brings again, of which the naive world takes note. Of values that are written, of
+//! switches, compaction and the end of a world nothing is heard. Values are those after what came,
 //! and before what goes. A call is one change: it calls no ear twice for one kind of change.
 //!
 //! What a flush does is many changes: the naive flush notes each as it makes it. Where users' code panics, what was to go
@@ -56,6 +57,7 @@ pub(crate) enum Change {
     Destroy,
     Add,
     Remove,
+    Set,
 }
 
 impl Change {
@@ -65,6 +67,7 @@ impl Change {
             (Observed::DESTROY, Self::Destroy),
             (Observed::ADD, Self::Add),
             (Observed::REMOVE, Self::Remove),
+            (Observed::SET, Self::Set),
         ];
         let change = all.into_iter().find(|(one, _)| *one == observed);
         change.expect("a batch is one kind of change").1
@@ -101,10 +104,11 @@ impl Ears {
     /// Observes a world. The first one has few observers, the others more than are all asked about each change.
     pub(crate) fn listen_to(&self, world: &mut World, number: usize) -> Result<(), QueryError> {
         let kinds: &[Observed] = match number {
-            0 => &[Observed::COME, Observed::GO],
+            0 => &[Observed::COME, Observed::GO, Observed::SET],
             _ => &[
                 Observed::CREATE,
                 Observed::REMOVE,
+                Observed::SET,
                 Observed::ADD,
                 Observed::DESTROY,
             ],
@@ -169,6 +173,8 @@ fn told<D: QueryData>(
 struct Seen {
     has: Option<u32>,
     meets: bool,
+    /// It was given the value since the step began.
+    given: bool,
 }
 
 /// An entity and its world, as the ears see it.
@@ -186,6 +192,7 @@ impl Stands {
                 _ => value,
             }),
             meets: (ear.meets)(row),
+            given: row.is_given(ear.kind),
         };
         Self {
             world,
@@ -217,8 +224,14 @@ pub(crate) fn between(
         match (before, after) {
             (Some(before), Some(after)) if before.world == after.world => {
                 match (before.seen[ear].has, after.seen[ear].has) {
-                    (None, Some(_)) => hear(after, ear, Change::Add, false),
+                    (None, Some(_)) => {
+                        hear(after, ear, Change::Add, false);
+                        hear(after, ear, Change::Set, false);
+                    }
                     (Some(_), None) => hear(before, ear, Change::Remove, false),
+                    (Some(_), Some(_)) if after.seen[ear].given => {
+                        hear(after, ear, Change::Set, false);
+                    }
                     _ => {}
                 }
             }
@@ -228,6 +241,7 @@ pub(crate) fn between(
                 }
                 if let Some(after) = after {
                     hear(after, ear, Change::Create, before.is_some());
+                    hear(after, ear, Change::Set, before.is_some());
                 }
             }
         }
@@ -262,11 +276,25 @@ fn difference(before: &Scene, after: &Scene) -> Vec<Heard> {
     expected
 }
 
-/// Takes out what was told to go and come again: all that it says must be the same.
-fn without_returns(heard: Vec<Heard>) -> Vec<Heard> {
+/// Takes out what was told to go and come again, and to be set then: all that it says must be the same.
+fn without_returns(heard: Vec<Heard>, expected: &[Heard]) -> Vec<Heard> {
     let mut left: BTreeMap<(usize, usize, Entity), Vec<Heard>> = BTreeMap::new();
+    let mut returned = BTreeMap::new();
     for one in heard {
-        let all = left.entry((one.world, one.ear, one.entity)).or_default();
+        let key = (one.world, one.ear, one.entity);
+        let all = left.entry(key).or_default();
+        if one.change == Change::Set
+            && let Some(again) = returned.remove(&key)
+        {
+            let set = Heard {
+                change: Change::Set,
+                ..again
+            };
+            assert_eq!(one, set, "what came again");
+            if !expected.contains(&one) {
+                continue;
+            }
+        }
         let returns = |last: &Heard| {
             let again = match last.change {
                 Change::Destroy => Change::Create,
@@ -281,10 +309,14 @@ fn without_returns(heard: Vec<Heard>) -> Vec<Heard> {
                 && one.change == again
         };
         match all.last().is_some_and(returns) {
-            true => drop(all.pop()),
+            true => {
+                all.pop();
+                returned.insert(key, one);
+            }
             false => all.push(one),
         }
     }
+    assert!(returned.is_empty(), "not set again: {returned:?}");
     left.into_values().flatten().collect()
 }
 
@@ -310,9 +342,13 @@ impl Machine {
             WorldOp::Flush { .. } => (heard, noted),
             // Who cannot have what is to come keeps what was to go.
             WorldOp::More(MoreOp::SwapSlice { .. } | MoreOp::SwapSliceDynamic { .. }) => {
-                (without_returns(heard), difference(before, &after))
+                let expected = difference(before, &after);
+                (without_returns(heard, &expected), expected)
             }
-            _ if burnt => (without_returns(heard), difference(before, &after)),
+            _ if burnt => {
+                let expected = difference(before, &after);
+                (without_returns(heard, &expected), expected)
+            }
             _ => (heard, difference(before, &after)),
         };
         heard.sort_unstable();
@@ -334,13 +370,14 @@ impl Machine {
 }
 
 /// Of a flush in which something panicked: for each entity and ear what comes and goes takes turns, beginning with what
-/// was, and ending with what is.
+/// was, and ending with what is; what comes is set, and what is set is there.
 fn folds(before: &Scene, after: &Scene, heard: &[Heard]) {
     let has = |scene: &Scene, world, ear: usize, entity| {
         let stands: Option<&Stands> = scene.get(&entity);
         stands.is_some_and(|stands| stands.world == world && stands.seen[ear].has.is_some())
     };
     let mut now: BTreeMap<(usize, usize, Entity), bool> = BTreeMap::new();
+    let mut unset: BTreeSet<(usize, usize, Entity)> = BTreeSet::new();
     let mut plain = BTreeSet::new();
     for one in heard {
         let Heard {
@@ -353,9 +390,18 @@ fn folds(before: &Scene, after: &Scene, heard: &[Heard]) {
         let has = now
             .entry((world, ear, entity))
             .or_insert_with(|| has(before, world, ear, entity));
+        if one.change == Change::Set {
+            assert!(*has, "{one:?} of what is not there");
+            unset.remove(&(world, ear, entity));
+            continue;
+        }
+        if one.change.comes() {
+            unset.insert((world, ear, entity));
+        }
         assert_ne!(*has, one.change.comes(), "{one:?} was not to be");
         *has = one.change.comes();
     }
+    assert!(unset.is_empty(), "came, and not set: {unset:?}");
     for (&(world, ear, entity), &now) in &now {
         assert_eq!(
             now,

@@ -122,7 +122,10 @@ impl Machine {
             // What recorders are to do is only noted as yet.
             let says = matches!(op, WorldOp::Script { .. } | WorldOp::Command(_));
             let listens = self.ears.is_some() && !says;
-            let before: Option<Scene> = listens.then(|| scene(&self.model));
+            let before: Option<Scene> = listens.then(|| {
+                self.model.forget_given();
+                scene(&self.model)
+            });
             self.step(op);
             self.model.names_go_along(self.at);
             if let Some(before) = before {

@@ -175,6 +175,15 @@ impl Naive {
         }
     }
 
+    /// A step begins: what is given from here on is given in it.
+    pub(crate) fn forget_given(&mut self) {
+        for state in self.states.values_mut() {
+            if let State::Built { row, .. } = state {
+                row.forget_given();
+            }
+        }
+    }
+
     /// Gives an entity of a world other fragments.
     pub(crate) fn replace(&mut self, world: usize, entity: Entity, row: Row) {
         *self.row_mut(world, entity).unwrap() = row;

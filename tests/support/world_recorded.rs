@@ -204,6 +204,7 @@ impl Replay<'_> {
     fn change(&mut self, entity: Entity, acts: &[Act], tally: &mut Tally) {
         let before = *self.model.row(self.world, entity).unwrap();
         let mut row = before;
+        row.forget_given();
         let (mut written, mut gone, mut again) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (mut species, mut species_anew) = (None, false);
@@ -334,6 +335,9 @@ impl Replay<'_> {
             }
             Deferred::Add => {
                 let kinds = &[Kind::Small, Kind::Tag];
+                if let Ok(row) = self.model.row_mut(self.world, entity) {
+                    row.forget_given();
+                }
                 let before = self.model.row(self.world, entity).ok().cloned();
                 let _ = self.model.add(self.world, entity, kinds, payload);
                 let after = self.model.row(self.world, entity).ok().cloned();

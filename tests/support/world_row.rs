@@ -7,7 +7,7 @@ use std::fmt::{Debug, Formatter, Result};
 use crate::world_fragments::Kind;
 
 /// The fragments of an entity.
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Row {
     /// By kind, those that it has.
     there: u16,
@@ -15,6 +15,15 @@ pub(crate) struct Row {
     off: u16,
     /// 0 of those that it does not have.
     payloads: [u32; Kind::ALL.len()],
+    /// Those that were given a value since that was [forgotten](Self::forget_given): nothing that the entity has.
+    given: u16,
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |row: &Self| (row.there, row.off, row.payloads);
+        parts(self) == parts(other)
+    }
 }
 
 const fn bit(kind: Kind) -> u16 {
@@ -91,7 +100,17 @@ impl Row {
     pub(crate) fn add(&mut self, kinds: &[Kind], payload: u32) {
         for &kind in kinds {
             self.set(kind, kind.keeps(payload));
+            self.given |= bit(kind);
         }
+    }
+
+    /// Whether it was given a value, or an equal one, by a bundle that came, of a kind of which that can be said.
+    pub(crate) fn is_given(&self, kind: Kind) -> bool {
+        self.given & bit(kind) != 0 && (kind.has_column() || kind == Kind::Team)
+    }
+
+    pub(crate) const fn forget_given(&mut self) {
+        self.given = 0;
     }
 
     pub(crate) fn remove(&mut self, kinds: &[Kind]) -> bool {
@@ -99,6 +118,7 @@ impl Row {
         for &kind in kinds {
             self.there &= !bit(kind);
             self.off &= !bit(kind);
+            self.given &= !bit(kind);
             self.payloads[kind as usize] = 0;
         }
         self.there != before

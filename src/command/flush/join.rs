@@ -10,7 +10,7 @@ use crate::archetype::{
 use crate::command::lane::{Lane, Private, Template};
 use crate::fragment::{FragmentError, Value};
 use crate::panics::{Panicked, first, note, resume};
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
 
 /// A chunk that is less than half full joins as it is, if what is empty in it is no more than one in so many of the
@@ -56,6 +56,7 @@ impl Joining {
             bits: Box::default(),
             ends_drop: false,
             fills: Fills::default(),
+            regiven: Box::default(),
             is_plain: false,
         })
     }
@@ -169,7 +170,9 @@ impl World {
     /// Whether a chunk joins an archetype by its record alone: nobody is told, and nothing is written to it.
     pub(super) fn adopts_quietly(&self, archetype: u32) -> bool {
         let data = &self.archetypes[archetype as usize];
-        data.chunk_values.is_empty() && data.enabled.is_empty() && !self.watches(archetype, CREATED)
+        data.chunk_values.is_empty()
+            && data.enabled.is_empty()
+            && !self.watches(archetype, CREATED | SET)
     }
 
     /// Adds a chunk, as short as a nursery, for the rows that are poured next; if there is no memory, they go where there

@@ -24,6 +24,8 @@ pub(super) struct Work {
 /// Where a chunk goes as it is.
 #[derive(Debug)]
 pub(super) struct Handed {
+    /// Along which of the plan's ways.
+    pub(super) way: u32,
     pub(super) target: u32,
     pub(super) group: u32,
     /// If the target lays its chunks out otherwise: the columns stay where they are, what comes lies outside.

@@ -60,7 +60,7 @@ use crate::panics::{Panicked, first, note, resume};
 use crate::sync::atomic::{Ordering, fence};
 use crate::sync::fork_join;
 use crate::sync::pool::Taken;
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
 use apply::{Holes, Scene};
@@ -350,7 +350,7 @@ impl Flush<'_> {
         }
         order.sort_unstable();
         let mut pieces: SmallVec<[Piece; 4]> = SmallVec::new();
-        if world.is_watched(CREATED) {
+        if world.is_watched(CREATED | SET) {
             world.begin_gathering();
         }
         let mut builds = false;

@@ -16,6 +16,7 @@ use crate::entity::Entity;
 use crate::fragment::{FragmentId, Need};
 use crate::hashers::ByNumbers;
 use crate::panics::{Panicked, note};
+use crate::world::watch::SET;
 use crate::world::{World, WorldError};
 
 /// How entities of one archetype get to where a net change takes them.
@@ -69,6 +70,9 @@ impl Task {
 pub(super) struct Plan {
     pub(super) ways: Vec<Way>,
     pub(super) tasks: Vec<Task>,
+    /// Rows that are as they are to be, as the shared values that come are those that they have: for who hears of what
+    /// is set.
+    pub(super) same: Vec<Task>,
     /// What comes by default to the rows of tasks.
     pub(super) stocks: Vec<Stock>,
 }
@@ -93,6 +97,20 @@ impl Plan {
             });
             first += count;
         }
+    }
+
+    /// Notes that rows of a group get what they have.
+    #[cold]
+    fn stay_same(&mut self, work: u32, group: u32, rows: u32, way: u32) {
+        self.same.push(Task {
+            work,
+            group,
+            first: 0,
+            count: rows,
+            way,
+            to: None,
+            stock: None,
+        });
     }
 
     /// Makes what comes to so many rows by default along a way: the number of its stock, if anything does. `None` if users'
@@ -164,7 +182,7 @@ impl Flush<'_> {
         if refused.is_some() {
             return None;
         }
-        let handed = world.handed(work, &group.net, &plan.ways[found as usize])?;
+        let handed = world.handed(work, &group.net, (found, &plan.ways[found as usize]))?;
         // Nothing else may come into it.
         let data = &mut world.archetypes[work.archetype as usize];
         data.close_if_open(work.chunk);
@@ -252,6 +270,9 @@ impl Flush<'_> {
                 let way = &plan.ways[found as usize];
                 self.refuse_switches(world, work, group, rows, way, all_rows);
                 if way.come.is_empty() && way.switched.is_empty() && way.edge.fills.is_empty() {
+                    if world.watches(target, SET) {
+                        plan.stay_same(number, group as u32, rows, found);
+                    }
                     continue;
                 }
                 let Some(stock) = plan.stock(found, rows, &mut self.panicked) else {
@@ -549,11 +570,16 @@ impl World {
                 true => Fills::default(),
                 false => Fills::of(self.universe.registry(), &needs, to),
             };
+            let filled = |id: &FragmentId| needs.iter().any(|need| need.id == *id);
+            let given = source.ids.iter().copied();
+            let given = given.filter(|id| net.come.binary_search(id).is_ok() || filled(id));
+            let given = self.given_again(archetype, given);
             let mut edge = Edge::new(source, to, Box::default(), |column| {
                 let new = come.binary_search_by_key(&column.id, |new| new.id);
                 new.is_ok() || fills.has(column.id)
             })
-            .filling(fills);
+            .filling(fills)
+            .regiving(given);
             // Rows that come are on.
             let is_switched = |to: u32| switched.iter().any(|(bits, _)| bits.offset == to);
             let carried = edge.bits.iter().filter(|&&(_, to)| !is_switched(to));
@@ -609,7 +635,7 @@ impl World {
 
     /// How a chunk goes along a way, whose entities all do: `None` if they are better copied. What comes lies
     /// nowhere yet.
-    fn handed(&mut self, work: &Work, net: &Net, way: &Way) -> Option<Handed> {
+    fn handed(&mut self, work: &Work, net: &Net, (number, way): (u32, &Way)) -> Option<Handed> {
         let target = way.target;
         let data = &self.archetypes[work.archetype as usize];
         let is_same = way.come.is_empty()
@@ -638,6 +664,7 @@ impl World {
             false => Some(Refitting::plan(source, chunk, to, &way.edge)?),
         };
         Some(Handed {
+            way: number,
             target,
             group,
             refitting,

@@ -1,13 +1,13 @@
 //! Who watches the world is told what a batch of commands does: what goes before its values do, what comes
 //! when all of it is in place.
 
-use crate::archetype::Rows;
+use crate::archetype::{Edge, Rows};
 use crate::command::flush::merge::Work;
 use crate::command::flush::plan::Plan;
 use crate::entity::Entity;
 use crate::panics::{Panicked, first};
 use crate::world::World;
-use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, SET, WatchedRows};
 
 /// What there is to tell of a plan.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Told {
 
 /// Tells what a plan takes away, which nobody has touched yet, and gathers what it brings.
 pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan, rows: &[u32]) -> Panicked {
-    if !world.is_watched(DESTROYED | REMOVED | ADDED) {
+    if !world.is_watched(DESTROYED | REMOVED | ADDED | SET) {
         return None;
     }
     world.begin_gathering();
@@ -32,16 +32,18 @@ pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan, rows: &
             told.dying(world, chunk, &rows[group.range()]);
         }
         if let (Some(handed), [group]) = (&work.handed, work.groups.as_slice()) {
-            told.moved(world, chunk, &rows[group.range()], handed.target);
+            let edge = &plan.ways[handed.way as usize].edge;
+            told.changed(world, chunk, &rows[group.range()], edge);
         }
     }
-    for task in &plan.tasks {
-        if task.to.is_some() {
-            let work = &works[task.work as usize];
+    for task in plan.tasks.iter().chain(&plan.same) {
+        let work = &works[task.work as usize];
+        // Of what goes with its chunk it is said above.
+        if work.handed.is_none() {
             let rows = &rows[work.groups[task.group as usize].range()];
             let rows = &rows[task.first as usize..(task.first + task.count) as usize];
-            let target = plan.ways[task.way as usize].target;
-            told.moved(world, (work.archetype, work.chunk), rows, target);
+            let edge = &plan.ways[task.way as usize].edge;
+            told.changed(world, (work.archetype, work.chunk), rows, edge);
         }
     }
     told.tell(world)
@@ -55,21 +57,22 @@ impl Told {
         }
     }
 
-    /// Entities of a chunk of an archetype go to another one.
-    pub(super) fn moved(
+    /// Entities of a chunk of an archetype go along an edge to another one, or get values where they are.
+    pub(super) fn changed(
         &mut self,
         world: &mut World,
         (archetype, chunk): (u32, u32),
         rows: &[u32],
-        target: u32,
+        edge: &Edge,
     ) {
-        if target == archetype {
-            return;
-        }
-        if world.watches(archetype, REMOVED) {
+        let target = edge.target;
+        let goes = target != archetype;
+        if goes && world.watches(archetype, REMOVED) {
             rows_of(&mut self.removed, (archetype, chunk), rows, target);
         }
-        if world.watches(target, ADDED) {
+        let comes = goes && world.watches(target, ADDED | SET);
+        let gets = !edge.regiven.is_empty() && world.watches(target, SET);
+        if comes || gets {
             let chunk = &world.archetypes[archetype as usize].chunks[chunk as usize];
             let handles = chunk.handles();
             // SAFETY: rows of the chunk that have a handle. (Not all of its rows have one: the plan has
@@ -77,7 +80,13 @@ impl Told {
             let entity = |&row: &u32| unsafe { *handles.add(row as usize) };
             self.coming.clear();
             self.coming.extend(rows.iter().map(entity));
-            world.gather_come(archetype, &self.coming, rows.len() as u32);
+            let count = rows.len() as u32;
+            if comes {
+                world.gather_come(archetype, &self.coming, count);
+            }
+            if gets {
+                world.gather_given(&edge.regiven, &self.coming, count);
+            }
         }
     }
 

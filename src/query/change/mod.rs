@@ -18,7 +18,7 @@ use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
-use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, SET};
 use crate::world::{Version, World, WorldError};
 
 use seen::Seen;
@@ -198,7 +198,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         self,
         bundle: impl FnMut(D::Item<'_>) -> B,
     ) -> Result<usize, WorldError> {
-        if self.world.is_watched(ADDED) {
+        if self.world.is_watched(ADDED | SET) {
             return self.told(ADDED, Vec::new(), |change| change.add_all(bundle));
         }
         self.add_all(bundle)
@@ -238,7 +238,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         mut self,
         come: impl FnMut(D::Item<'_>) -> Come,
     ) -> Result<usize, WorldError> {
-        if self.world.is_watched(ADDED | REMOVED) {
+        if self.world.is_watched(ADDED | REMOVED | SET) {
             self.decide();
             let registry = self.world.universe.registry();
             let gone = self.world.bundles.number::<Gone>(registry)?;
@@ -344,7 +344,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     }
 
     fn set_shared_told<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
-        if self.world.is_watched(ADDED) {
+        if self.world.is_watched(ADDED | SET) {
             return self.told(ADDED, Vec::new(), |change| change.set_all_shared(value));
         }
         self.set_all_shared(value)

@@ -28,7 +28,8 @@ pub(super) fn share<D: QueryData, F: QueryFilter>(
     for (known, edge) in ways {
         let archetype = known.archetype;
         let data = &world.archetypes[archetype as usize];
-        let stay = Edge::new(data, data, Box::default(), |_| false);
+        let again = world.given_again(archetype, [given.0].into_iter());
+        let stay = Edge::new(data, data, Box::default(), |_| false).regiving(again);
         let edge = if edge.target == archetype {
             &stay
         } else {
@@ -41,7 +42,10 @@ pub(super) fn share<D: QueryData, F: QueryFilter>(
             let data = &world.archetypes[archetype as usize];
             let key = &data.groups[data.chunks[chunk as usize].group as usize].key;
             if (data.shared_at(given.0)).is_some_and(|at| key[at] == given.1) {
-                count += runs.iter().map(|rows| rows.count as usize).sum::<usize>();
+                for &rows in &runs {
+                    count += rows.count as usize;
+                    world.gather_rows_given(archetype, rows, &stay.regiven);
+                }
             } else {
                 all.append(&mut runs);
             }

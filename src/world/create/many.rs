@@ -6,7 +6,7 @@ use crate::panics::refused;
 use crate::world::compose::Unready;
 use crate::world::create::columns;
 use crate::world::create::unfinished::{Singles, Unfinished, Written};
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{Batch, World, WorldError};
 
 impl World {
@@ -40,7 +40,7 @@ impl World {
         I::Item: Bundle,
     {
         let bundles = bundles.into_iter();
-        if self.is_watched(CREATED) {
+        if self.is_watched(CREATED | SET) {
             return self.told(CREATED, Vec::new(), |world| world.create_all(bundles));
         }
         self.create_all(bundles)

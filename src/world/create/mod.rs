@@ -17,7 +17,7 @@ use crate::panics::{note, refused};
 use crate::world::bundles::Completed;
 use crate::world::compose::Unready;
 use crate::world::taken::TakenIn;
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
 
 pub use batch::Batch;
@@ -102,7 +102,7 @@ impl World {
         if chunk.is_full() {
             archetype.filled_up(position);
         }
-        if archetype.watched & CREATED != 0 {
+        if archetype.watched & (CREATED | SET) != 0 {
             let chunk = position;
             self.tell_created(number_of_archetype, Row { chunk, row });
         }

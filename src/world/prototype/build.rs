@@ -9,7 +9,7 @@ use crate::entity::Entity;
 use crate::panics::{Panicked, note, resume};
 use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
-use crate::world::watch::CREATED;
+use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -93,7 +93,7 @@ impl World {
         let data = &mut self.archetypes[archetype as usize];
         data.grown(row.chunk, 1, version);
         let mut told = None;
-        if data.watched & CREATED != 0 {
+        if data.watched & (CREATED | SET) != 0 {
             note(&mut told, || self.tell_created(archetype, row));
         }
         Ok(told)

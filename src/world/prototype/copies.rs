@@ -15,7 +15,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::fork_join;
 use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
-use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
+use crate::world::watch::{CREATED, NOWHERE, SET, WatchedRows};
 use crate::world::{Batch, World, WorldError};
 
 /// Below so many bytes a second thread costs more than it saves.
@@ -304,11 +304,11 @@ impl World {
         archetype: u32,
         claims: impl Iterator<Item = &'a Claim>,
     ) -> Panicked {
-        if !self.watches(archetype, CREATED) {
+        if !self.watches(archetype, CREATED | SET) {
             return None;
         }
         let rows = claims.map(|claim| WatchedRows::new(archetype, claim.rows, NOWHERE));
-        self.tell(CREATED, rows.collect())
+        self.tell_new(rows.collect())
     }
 }
 

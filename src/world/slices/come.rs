@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::panics::{after, resume};
 use crate::world::slices::SliceChange;
-use crate::world::watch::{ADDED, REMOVED, WatchedRows};
+use crate::world::watch::{ADDED, REMOVED, SET, WatchedRows};
 use crate::world::{SliceReport, World, WorldError};
 
 /// Bundles come, which a closure makes of positions.
@@ -102,7 +102,7 @@ impl World {
         let number = self.bundles.number::<B>(self.universe.registry()).ok();
         let one = |world: &mut Self, entity, bundle| world.add(entity, bundle);
         let mut comes = Comes::new(&mut bundle, number.map(Change::Add), one);
-        let report = if self.is_watched(ADDED) {
+        let report = if self.is_watched(ADDED | SET) {
             self.told(ADDED, Vec::new(), |world| {
                 world.change_slice(entities, &mut comes)
             })
@@ -148,7 +148,7 @@ impl World {
         };
         let one = |world: &mut Self, entity, come| world.swap::<Gone, Come>(entity, come);
         let mut comes = Comes::new(&mut come, change, one);
-        let report = if self.is_watched(ADDED | REMOVED) {
+        let report = if self.is_watched(ADDED | REMOVED | SET) {
             let going = change.map_or_else(Vec::new, |change| self.going_along(entities, change));
             self.told(REMOVED, going, |world| {
                 world.change_slice(entities, &mut comes)

@@ -6,7 +6,7 @@ use crate::fragment::FragmentId;
 use crate::panics::{first, note, refused, resume};
 use crate::world::dynamic::write;
 use crate::world::slices::SliceChange;
-use crate::world::watch::{ADDED, REMOVED};
+use crate::world::watch::{ADDED, REMOVED, SET};
 use crate::world::{Prototype, SliceReport, World, WorldError};
 
 /// Clones of a prototype's values come.
@@ -116,7 +116,7 @@ impl World {
         self.keep_versions();
         values.refuse_foreign(self.registry())?;
         let change = Change::Add(self.bundles.number_of(values.fragments()));
-        if self.is_watched(ADDED) {
+        if self.is_watched(ADDED | SET) {
             let report = self.told(ADDED, Vec::new(), |world| {
                 world.give_copies(entities, values, change)
             });
@@ -199,7 +199,7 @@ impl World {
         come.refuse_foreign(self.registry())?;
         let gone = self.number_of_gone(gone)?;
         let change = Change::Swap(gone, self.bundles.number_of(come.fragments()));
-        if self.is_watched(ADDED | REMOVED) {
+        if self.is_watched(ADDED | REMOVED | SET) {
             let going = self.going_along(entities, change);
             let report = self.told(REMOVED, going, |world| {
                 world.give_copies(entities, come, change)

@@ -26,7 +26,7 @@ use crate::sync::pool::Taken;
 use crate::world::World;
 use crate::world::change::{carry, end};
 use crate::world::compose::EdgeRef;
-use crate::world::watch::{ADDED, CREATED, DESTROYED, REMOVED};
+use crate::world::watch::{ADDED, CREATED, DESTROYED, REMOVED, SET};
 
 /// Commands that are few enough to be asked whether they are [alike].
 const ALIKE: usize = 256;
@@ -105,7 +105,7 @@ impl World {
     ) -> Option<()> {
         let commands = lane.segments[0].commands.clone();
         // Who hears of them has the world.
-        if commands.len() > ALIKE || self.is_watched(DESTROYED | REMOVED | ADDED) {
+        if commands.len() > ALIKE || self.is_watched(DESTROYED | REMOVED | ADDED | SET) {
             return None;
         }
         if self.apply_alike(lane, report).is_some() {
@@ -166,7 +166,7 @@ impl World {
             && stream.combo == NONE
             && !lane.privates[private as usize].is_own()
             && FirstRows::are_anywhere(part, stream);
-        if !is_plain || self.watches(archetype, CREATED) {
+        if !is_plain || self.watches(archetype, CREATED | SET) {
             return None;
         }
         let data = &self.archetypes[archetype as usize];
@@ -275,12 +275,14 @@ impl World {
             return None;
         }
         if edge.target == archetype {
-            return Some(match edge.ended.is_empty() {
-                true => Single::Not,
-                false => Single::Stays(edge),
-            });
+            return match edge.ended.is_empty() {
+                true => Some(Single::Not),
+                // Who hears of it has the world.
+                false if self.watches(archetype, SET) => None,
+                false => Some(Single::Stays(edge)),
+            };
         }
-        if self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED) {
+        if self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED | SET) {
             return None;
         }
         let target = &self.archetypes[edge.target as usize];

@@ -21,7 +21,7 @@ use crate::entity::Entity;
 use crate::panics::{Panicked, first, note};
 use crate::world::change::carry;
 use crate::world::compose::EdgeRef;
-use crate::world::watch::{ADDED, DESTROYED, REMOVED};
+use crate::world::watch::{ADDED, DESTROYED, REMOVED, SET};
 use crate::world::{World, WorldError};
 use kinds::{Kinds, Lists};
 use single::{Goes, Single, Singles, Values, alike, go_together, in_chunks};
@@ -87,14 +87,17 @@ fn tell_few(world: &mut World, singles: &[Single]) -> Panicked {
     }
     for group in singles.chunk_by(alike) {
         rows.clear();
-        let mut target = group[0].archetype;
+        // All of a group that go, or stay and get values, do it along the same edge.
+        let mut along = None;
         for single in group {
-            if let Goes::To(edge, _) = single.goes {
-                target = edge.target;
+            if let Goes::To(edge, _) | Goes::Stays(edge) = single.goes {
+                along = Some(edge);
                 rows.push(single.row);
             }
         }
-        told.moved(world, group[0].chunk(), &rows, target);
+        if let Some(edge) = along {
+            told.changed(world, group[0].chunk(), &rows, &edge);
+        }
     }
     told.tell(world)
 }
@@ -130,7 +133,7 @@ impl Flush<'_> {
         } = singles;
         let half = Half;
         self.plan_few(world, kinds, all);
-        let is_watched = world.is_watched(DESTROYED | REMOVED | ADDED);
+        let is_watched = world.is_watched(DESTROYED | REMOVED | ADDED | SET);
         if is_watched {
             let panicked = tell_few(world, all);
             self.panicked = first(self.panicked.take(), panicked);

@@ -236,6 +236,7 @@ mod tests {
             offsets: Box::default(),
             fills: Fills::default(),
             bits: Box::default(),
+            regiven: Box::default(),
             ends_drop: false,
             is_plain: false,
         })

@@ -773,7 +773,7 @@ fn filters_are_asked_of_what_entities_are_then() {
     let ants: Vec<Entity> = (0..9)
         .map(|n| world.create((Heat(n), Weight(1))).unwrap())
         .collect();
-    (taken(&dry), taken(&heavy));
+    let _ = (taken(&dry), taken(&heavy));
     world.set_enabled::<Weight>(ants[4], false).unwrap();
     // The same one comes along several ways; each row is told once.
     let some = [ants[3], ants[5], ants[3], ants[4], ants[5]];

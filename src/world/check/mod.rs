@@ -323,6 +323,7 @@ mod tests {
                 offsets: edge.offsets.clone(),
                 fills: Fills::default(),
                 bits: edge.bits.clone(),
+                regiven: edge.regiven.clone(),
                 ..*edge
             };
             how(&mut wrong);

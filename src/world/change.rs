@@ -4,12 +4,15 @@ use crate::archetype::{
     Archetype, Change, Chunk, Edge, Row, Stock, copy_row, place, read_bit, write_bit,
 };
 use crate::entity::{Entity, Place};
-use crate::fragment::{Bundle, refused_bundle};
+use crate::fragment::{Bundle, Given, refused_bundle};
 use crate::panics::{Panicked, first, note, refused, resume};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
 use crate::world::watch::{ADDED, REMOVED, SET};
 use crate::world::{World, WorldError};
+
+/// Puts values that come into a row, once.
+type WriteRow<'a> = dyn FnMut(&Chunk, u32) + 'a;
 
 impl World {
     /// Gives an entity fragments, in one move. A fragment that it has already gets the new value, and if
@@ -51,8 +54,9 @@ impl World {
             Ok(edge) => edge,
             Err(error) => return Err(refused_bundle(bundle, error)),
         };
-        if !edge.is_plain || self.watches(edge.target, ADDED | SET) {
-            resume(self.add_told(archetype, row, entity, &edge, bundle)?);
+        let watched = self.watches(edge.target, ADDED | SET);
+        if !edge.is_plain || watched {
+            resume(self.add_told(archetype, row, entity, (&edge, watched), bundle)?);
             return Ok(());
         }
         let to = match self.room_on(archetype, row, &edge) {
@@ -76,22 +80,44 @@ impl World {
         self.edge_for(archetype, Change::Add(number))
     }
 
-    /// Adds a bundle where more is to be done than to move values: somebody watches, or see [`Edge::is_plain`].
+    /// Adds a bundle where more is to be done than to move values: somebody watches, or see [`Edge::is_plain`]. What others'
+    /// code has panicked with.
     #[inline(never)]
     fn add_told<B: Bundle>(
         &mut self,
         archetype: u32,
         row: Row,
         entity: Entity,
-        edge: &Edge,
+        (edge, watched): (&Edge, bool),
         bundle: B,
     ) -> Result<Panicked, WorldError> {
+        let mut given = Given::new(bundle);
+        let mut write = |chunk: &Chunk, row| match given.take() {
+            // SAFETY: a row of the edge's target that has no values there.
+            Some(bundle) => unsafe { write_bundle(bundle, chunk, edge, row) },
+            None => unreachable!("values are written once"),
+        };
+        let added = self.add_written(archetype, row, entity, (edge, watched), &mut write);
+        added.map_err(|error| refused(given, error))
+    }
+
+    /// The same, whatever the values are: `write` puts them into a row, once. (So it is compiled once, and not for each
+    /// bundle type.)
+    #[inline(never)]
+    fn add_written(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        (edge, watched): (&Edge, bool),
+        write: &mut WriteRow<'_>,
+    ) -> Result<Panicked, WorldError> {
         // Users' code: before anything changes.
-        let (bundle, (), stock) = edge.fills.stock_beside(bundle, ());
-        if self.watches(edge.target, ADDED | SET) {
-            self.add_watched(archetype, row, entity, edge, (bundle, stock))
+        let stock = edge.fills.stock(1);
+        if watched {
+            self.add_watched(archetype, row, entity, edge, (write, stock))
         } else {
-            self.add_along(archetype, row, entity, edge, (bundle, stock))
+            self.add_along(archetype, row, entity, edge, (write, stock))
         }
     }
 
@@ -162,33 +188,29 @@ impl World {
         self.archetypes[archetype as usize].filled_up(chunk);
     }
 
-    /// Adds a bundle along its edge; what replaced values' drops panicked with.
-    #[inline(always)]
-    fn add_along<B: Bundle>(
+    /// Adds values along an edge; what replaced values' drops panicked with.
+    fn add_along(
         &mut self,
         archetype: u32,
         row: Row,
         entity: Entity,
         edge: &Edge,
-        (bundle, stock): (B, Stock),
+        (write, stock): (&mut WriteRow<'_>, Stock),
     ) -> Result<Panicked, WorldError> {
         if edge.target == archetype {
-            return Ok(self.replace(archetype, row, edge, bundle));
+            return Ok(self.replace_by(archetype, row, edge, write));
         }
         let to = match self.room_on(archetype, row, edge) {
             Ok(to) => to,
-            Err(error) => return Err(refused((bundle, stock), error)),
+            Err(error) => return Err(refused(stock, error)),
         };
         let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);
         let chunk = &target.chunks[to.chunk as usize];
-        let columns = columns::<B>(chunk, &edge.offsets);
         // SAFETY: the columns have such a row, where nothing was carried to.
-        unsafe {
-            stock.put(|offset| chunk.array(offset), to.row);
-            bundle.write(columns.as_ptr(), to.row as usize);
-        }
+        unsafe { stock.put(|offset| chunk.array(offset), to.row) };
+        write(chunk, to.row);
         let panicked = end(source, row, edge);
         self.settle_move(archetype, row, edge, to, entity, version);
         Ok(panicked)
@@ -196,39 +218,32 @@ impl World {
 
     /// The same where somebody watches what comes or goes, or is set.
     #[cold]
-    fn add_watched<B: Bundle>(
+    fn add_watched(
         &mut self,
         archetype: u32,
         row: Row,
         entity: Entity,
         edge: &Edge,
-        (bundle, stock): (B, Stock),
+        (write, stock): (&mut WriteRow<'_>, Stock),
     ) -> Result<Panicked, WorldError> {
         if edge.target == archetype {
-            let panicked = self.replace(archetype, row, edge, bundle);
+            let panicked = self.replace_by(archetype, row, edge, write);
             return Ok(first(panicked, self.has_got(archetype, entity, edge)));
         }
         // Room first: what is shown as going does go.
         let to = match self.room_on(archetype, row, edge) {
             Ok(to) => to,
-            Err(error) => return Err(refused((bundle, stock), error)),
+            Err(error) => return Err(refused(stock, error)),
         };
         let told = self.leaves(archetype, row, edge.target);
-        let along = self.add_along(archetype, row, entity, edge, (bundle, stock))?;
+        let along = self.add_along(archetype, row, entity, edge, (write, stock))?;
         let panicked = first(told, along);
         let told = self.has_come(archetype, edge.target, to, edge);
         Ok(first(panicked, told))
     }
 
-    /// Gives an entity new values of fragments that it has.
-    #[inline]
-    fn replace<B: Bundle>(&mut self, archetype: u32, row: Row, edge: &Edge, bundle: B) -> Panicked {
-        // SAFETY: a row of the edge's target, whose old values have just ended.
-        let write = |chunk: &Chunk, row| unsafe { write_bundle(bundle, chunk, edge, row) };
-        self.replace_by(archetype, row, edge, write)
-    }
-
-    /// The same, whatever the values are: `write` puts them into the row.
+    /// Gives an entity new values of fragments that it has: `write` puts them into the row, whose old values have just
+    /// ended.
     #[inline]
     pub(super) fn replace_by(
         &mut self,
@@ -434,14 +449,8 @@ impl World {
             Ok(edge) => edge,
             Err(error) => return Err(refused_bundle(come, error)),
         };
-        let (come, (), stock) = edge.fills.stock_beside(come, ());
         let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED | SET);
-        let panicked = if watched {
-            self.add_watched(archetype, row, entity, &edge, (come, stock))?
-        } else {
-            self.add_along(archetype, row, entity, &edge, (come, stock))?
-        };
-        resume(panicked);
+        resume(self.add_told(archetype, row, entity, (&edge, watched), come)?);
         Ok(())
     }
 

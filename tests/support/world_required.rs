@@ -124,7 +124,7 @@ impl Row {
         let mut new = Vec::new();
         for (kind, value) in needs(which, come, gone) {
             if !self.has(kind) {
-                self.set(kind, value);
+                self.give(kind, value);
                 new.push(kind);
             }
         }

@@ -99,9 +99,14 @@ impl Row {
 
     pub(crate) fn add(&mut self, kinds: &[Kind], payload: u32) {
         for &kind in kinds {
-            self.set(kind, kind.keeps(payload));
-            self.given |= bit(kind);
+            self.give(kind, kind.keeps(payload));
         }
+    }
+
+    /// Gives it a value, whatever it had, as a bundle or what comes by default does.
+    pub(crate) const fn give(&mut self, kind: Kind, value: u32) {
+        self.set(kind, value);
+        self.given |= bit(kind);
     }
 
     /// Whether it was given a value, or an equal one, by a bundle that came, of a kind of which that can be said.

@@ -2,7 +2,7 @@
 //!
 //! Each archetype says by bits which kinds of change somebody wants to hear of, so that a change of entities
 //! that nobody watches costs one branch that is always predicted. What *goes* is told before its values do;
-//! what *comes*, and what is [given](given), when all of it is in place. A call that changes many tells each kind once:
+//! what *comes*, and what is [given], when all of it is in place. A call that changes many tells each kind once:
 //! what goes was found before the call began, what comes is gathered until its end.
 
 mod given;

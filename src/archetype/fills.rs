@@ -19,6 +19,7 @@ use crate::panics::{end_all, note, resume_alone};
 #[derive(Debug)]
 struct Fill {
     id: FragmentId,
+    has_column: bool,
     /// Where the column begins.
     offset: u32,
     /// Of a value.
@@ -46,6 +47,7 @@ impl Fills {
             };
             Some(Fill {
                 id: need.id,
+                has_column: at.is_ok(),
                 offset,
                 layout: info.layout(),
                 drop,
@@ -70,6 +72,11 @@ impl Fills {
     /// The fragments that are filled, those without columns among them.
     pub(crate) fn ids(&self) -> impl Iterator<Item = FragmentId> {
         self.0.iter().map(|fill| fill.id)
+    }
+
+    /// Whether one of them has a column: others are made, and lie nowhere.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.0.iter().any(|fill| fill.has_column)
     }
 
     /// Whether a fragment is filled.

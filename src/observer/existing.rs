@@ -9,7 +9,7 @@ use crate::world::World;
 impl World {
     /// Shows an observer of [`CREATE`](Observed::CREATE) all entities that are there, as if they had just been created, in
     /// one batch: who came before it did, by a [load](Self::load) for instance, of which no observer hears. How many that
-    /// are: none if it has gone, or does not observe what is created. One of [`SET`](Observed::SET) is shown them, too, as
+    /// are: none if it has gone, or observes neither what is created nor what is set. One of [`SET`](Observed::SET) is shown them, too, as
     /// if they had just been given their values; one of both in two batches, and they are counted once.
     ///
     /// What it records runs with the next [flush](Self::flush). What it has been shown before it is shown again. O(entities'

@@ -40,7 +40,7 @@ impl Observed {
     /// brings.
     ///
     /// A shared value is given also if it is an equal one. A tag has no value, a chunk's fragment is not the entity's, and a
-    /// const shared one never changes: they are set when they come.
+    /// const shared one never changes: they are set when they come (the last also if it goes and comes again in one flush).
     #[doc(alias = "OnInsert")]
     #[doc(alias = "Insert")]
     #[doc(alias = "OnSet")]

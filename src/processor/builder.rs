@@ -505,8 +505,8 @@ impl ProcessorBuilder {
     /// Whenever it is started, an [observer](super::observing_processor) of [`CREATE`](crate::observer::Observed::CREATE) is
     /// [shown](World::show_existing) all entities that are there, as if they had just been created: with the first run
     /// those of a world that was [loaded](World::load), and with the first run after it was [stopped](super::Schedule::stop)
-    /// or switched off all again, those too that it knows. Who goes meanwhile it does not hear of. None come if it does not
-    /// observe what is created. One of [`SET`](crate::observer::Observed::SET) is shown them as if their values had just been
+    /// or switched off all again, those too that it knows. Who goes meanwhile it does not hear of. None come if it
+    /// observes neither what is created nor what is set. One of [`SET`](crate::observer::Observed::SET) is shown them as if their values had just been
     /// set.
     ///
     /// It is shown them when the run begins, or when the schedule is [solved](super::Schedule::solve) before, after the

@@ -486,9 +486,12 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         match candidates.rarest() {
             // The data sees for itself whether all is there that it must lend.
             Some(rarest) if self.plain => new.find_all(lists.cursor(rarest).left(), all),
-            _ => candidates.each(&world.archetypes, from, &mut |number| {
-                all.extend(new.find(number));
-            }),
+            rarest => {
+                all.reserve(rarest.map_or(0, |rarest| lists.cursor(rarest).left().len()));
+                candidates.each(&world.archetypes, from, &mut |number| {
+                    all.extend(new.find(number));
+                });
+            }
         }
         if world.has_switches {
             self.matches.mask(first, |number| {

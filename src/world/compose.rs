@@ -303,7 +303,7 @@ impl World {
             offsets,
             |column| sorted.binary_search(&column.id).is_ok(),
         );
-        let edge = edge.regiving(self.given_again(source, sorted.iter().copied()));
+        let edge = edge.regiving(self.given_again(source, sorted.iter().copied(), &[]));
         let edge = Arc::new(match needs.is_empty() {
             true => edge,
             false => {
@@ -318,17 +318,19 @@ impl World {
     }
 
     /// Those of some fragments that an archetype's entities have, and that may get another value, each its own or many
-    /// the same.
+    /// the same: what is shared for ever may if it went before, as one in `again`, which is in order.
     pub(crate) fn given_again(
         &self,
         source: u32,
         come: impl Iterator<Item = FragmentId>,
+        again: &[FragmentId],
     ) -> Box<[FragmentId]> {
         let source = &self.archetypes[source as usize];
         let is_shared = |id| {
             let info = self.universe.registry().get(id);
             source.shared.binary_search(&id).is_ok()
-                && info.is_some_and(|info| info.kind() == FragmentKind::Shared)
+                && (again.binary_search(&id).is_ok()
+                    || info.is_some_and(|info| info.kind() == FragmentKind::Shared))
         };
         come.filter(|&id| source.seek_column(id).is_some() || is_shared(id))
             .collect()

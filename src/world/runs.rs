@@ -10,6 +10,7 @@
 //! A panic of the user's closure ends the run: the entities before are moved, the others are as they
 //! were. What a `drop` panics with is kept, and comes back when the run is done.
 
+use core::any::Any;
 use core::marker::PhantomData;
 
 use crate::archetype::{Chunk, Column, Edge, Refitting, Row, Rows, Stock, copy_bits, copy_rows};
@@ -152,7 +153,9 @@ impl World {
         };
         self.settle_groups(archetype);
         self.gather_come(archetype, &coming, moved.count);
-        self.gather_given(&edge.regiven, &coming, moved.count);
+        if self.watches(edge.target, SET) {
+            self.gather_given(&edge.regiven, &coming, moved.count);
+        }
         if moved.count < rows.count {
             self.let_go(edge.target, group);
         }
@@ -165,8 +168,7 @@ impl World {
         let chunk = &source.chunks[rows.chunk as usize];
         rows.count == chunk.len
             && edge.ended.is_empty()
-            // A tag that comes by default has no column, but is made.
-            && edge.fills.is_empty()
+            && !edge.fills.has_columns()
             && target.takes_chunk(group, chunk)
             && source.hands_chunks_to(target)
     }
@@ -179,8 +181,8 @@ impl World {
         let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
         // What is replaced would need two arrays for a while.
         let replaces = !edge.ended.is_empty() && !edge.offsets.is_empty();
-        // What is filled by default is copied to where there is room for it: `copy_along` does that.
-        let stays = edge.target == archetype || !edge.fills.is_empty();
+        // What is filled by default is copied to where there is room for it, if it has a column: `copy_along` does that.
+        let stays = edge.target == archetype || edge.fills.has_columns();
         if !is_whole || replaces || stays || !self.refits() {
             return None;
         }
@@ -228,6 +230,13 @@ impl World {
             moved.panicked = first(panicked, moved.panicked);
             return moved;
         }
+        if let Err(refused) = make_tags(edge, rows.count) {
+            let ended = self.end_made(archetype, rows, edge, &refitting);
+            return Moved {
+                panicked: first(panicked, first(Some(refused), ended)),
+                ..Moved::default()
+            };
+        }
         let version = self.stamp();
         let source = &mut self.archetypes[archetype as usize];
         // SAFETY: the values that go along are the target's, the others end here.
@@ -256,7 +265,22 @@ impl World {
         let moved = self.copy_along::<B>(archetype, rows, edge, group, &mut |fill| {
             fill.made(edge, refitting);
         });
-        // What found no room ends: also values without a size, which lie nowhere.
+        // What found no room ends.
+        let left = Rows {
+            first: rows.first + moved.count,
+            count: rows.count - moved.count,
+            ..rows
+        };
+        let panicked = self.end_made(archetype, left, edge, refitting);
+        Moved {
+            panicked: first(moved.panicked, panicked),
+            ..moved
+        }
+    }
+
+    /// Ends what was made for some rows of a chunk, and comes to none: also values without a size, which lie nowhere.
+    #[cold]
+    fn end_made(&self, archetype: u32, rows: Rows, edge: &Edge, refitting: &Refitting) -> Panicked {
         let mut panicked = None;
         let target = &self.archetypes[edge.target as usize];
         let comes = |column: &&Column| {
@@ -268,7 +292,7 @@ impl World {
         let nowhere = |&column: &Column| (column, core::ptr::dangling_mut());
         let without_size = target.columns.iter().filter(comes).map(nowhere);
         for (column, array) in refitting.all_coming().chain(without_size) {
-            for row in rows.first + moved.count..rows.first + rows.count {
+            for row in rows.first..rows.first + rows.count {
                 let value = array.wrapping_add(row as usize * column.size as usize);
                 if let Some(drop) = column.drop {
                     // SAFETY: a value that was made, and moved nowhere.
@@ -276,10 +300,7 @@ impl World {
                 }
             }
         }
-        Moved {
-            panicked: first(moved.panicked, panicked),
-            ..moved
-        }
+        panicked
     }
 
     /// Hands a whole chunk over.
@@ -311,6 +332,13 @@ impl World {
             return Moved {
                 panicked: first(panicked, moved.panicked),
                 ..moved
+            };
+        }
+        if let Err(refused) = make_tags(edge, rows.count) {
+            // What came are tags, which are nothing to end.
+            return Moved {
+                panicked: first(panicked, Some(refused)),
+                ..Moved::default()
             };
         }
         let version = self.stamp();
@@ -497,6 +525,16 @@ impl World {
         self.settle_groups(archetype);
         panicked
     }
+}
+
+/// Makes what comes by default for the rows of a chunk that goes as a whole: tags, which lie nowhere. If users' code
+/// panics, its panic.
+fn make_tags(edge: &Edge, rows: u32) -> Result<(), Box<dyn Any + Send>> {
+    let mut panicked = None;
+    if !edge.fills.is_empty() {
+        note(&mut panicked, || edge.fills.stock(rows).spent());
+    }
+    panicked.map_or(Ok(()), Err)
 }
 
 /// Moves what is there by default for the first rows of a piece, and drops the rest.

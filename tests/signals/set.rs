@@ -762,6 +762,18 @@ fn tags_chunk_fragments_and_const_shared_values_are_set_when_they_come() {
     }
     assert_eq!(taken(&tag), [(Observed::SET, vec![ant])]);
     assert_eq!(*count.lock().unwrap(), (1, 1));
+    // What is for ever, for an entity that has it: another one may come if it goes first.
+    for team in [2, 2] {
+        let mut commands = world.commands();
+        commands
+            .remove::<megachunk::fragment::WithConstShared<(), Team>>(ant)
+            .unwrap();
+        commands.add(ant, ().const_shared(Team(team))).unwrap();
+        drop(commands);
+        assert!(world.flush().is_clean());
+        assert_eq!(world.const_shared::<Team>(ant), Ok(&Team(2)));
+    }
+    assert_eq!(*count.lock().unwrap(), (3, 1));
 }
 
 #[test]

@@ -276,6 +276,9 @@ impl Replay<'_> {
             tally.refused.push((entity, Refusal::ConstShared));
             return;
         }
+        if species_anew && row.has(Kind::Species) {
+            row.give_species_again();
+        }
         let lacks = |why| self.without == Some((self.batches, why));
         if lacks(Fused::Fill) && is_filled {
             return;

@@ -100,7 +100,15 @@ impl Row {
     pub(crate) fn add(&mut self, kinds: &[Kind], payload: u32) {
         for &kind in kinds {
             self.give(kind, kind.keeps(payload));
+            if matches!(kind, Kind::Species) {
+                self.given &= !bit(kind);
+            }
         }
+    }
+
+    /// What is for ever went before it came again: it was given.
+    pub(crate) const fn give_species_again(&mut self) {
+        self.given |= bit(Kind::Species);
     }
 
     /// Gives it a value, whatever it had, as a bundle or what comes by default does.
@@ -111,7 +119,8 @@ impl Row {
 
     /// Whether it was given a value, or an equal one, by a bundle that came, of a kind of which that can be said.
     pub(crate) fn is_given(&self, kind: Kind) -> bool {
-        self.given & bit(kind) != 0 && (kind.has_column() || kind == Kind::Team)
+        self.given & bit(kind) != 0
+            && (kind.has_column() || matches!(kind, Kind::Team | Kind::Species))
     }
 
     pub(crate) const fn forget_given(&mut self) {

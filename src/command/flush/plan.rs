@@ -573,7 +573,7 @@ impl World {
             let filled = |id: &FragmentId| needs.iter().any(|need| need.id == *id);
             let given = source.ids.iter().copied();
             let given = given.filter(|id| net.come.binary_search(id).is_ok() || filled(id));
-            let given = self.given_again(archetype, given);
+            let given = self.given_again(archetype, given, &net.again);
             let mut edge = Edge::new(source, to, Box::default(), |column| {
                 let new = come.binary_search_by_key(&column.id, |new| new.id);
                 new.is_ok() || fills.has(column.id)

@@ -91,9 +91,9 @@ impl Lane {
         self.has_many_copy_ways() || self.has_many_dynamic_ops() || self.has_many_streams()
     }
 
-    /// Whether there are more streams than are kept.
+    /// Whether there are more streams than are kept, or ways to them.
     fn has_many_streams(&self) -> bool {
-        self.streams.len() > KEPT_STREAMS
+        self.streams.len() > KEPT_STREAMS || self.dynamic_way_of.len() > KEPT_STREAMS
     }
 
     /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is

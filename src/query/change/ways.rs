@@ -28,7 +28,7 @@ pub(super) fn share<D: QueryData, F: QueryFilter>(
     for (known, edge) in ways {
         let archetype = known.archetype;
         let data = &world.archetypes[archetype as usize];
-        let again = world.given_again(archetype, [given.0].into_iter());
+        let again = world.given_again(archetype, [given.0].into_iter(), &[]);
         let stay = Edge::new(data, data, Box::default(), |_| false).regiving(again);
         let edge = if edge.target == archetype {
             &stay

@@ -175,7 +175,17 @@ impl PlannedArchetype {
                 }
             }
         }
-        Ok(())
+        // (One that is not even equal to itself has had several numbers.)
+        let mut sorted: Vec<&[SharedId]> = self.keys.iter().map(|key| &**key).collect();
+        sorted.sort_unstable();
+        let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+        let of = twice.and_then(|pair| pair[0].first());
+        match of.and_then(|&value| universe.registry().get(world.shared.value(value).id())) {
+            Some(info) => Err(CheckpointError::EqualNow {
+                name: info.name().into(),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Finds out what is to be written, and makes what can fail.

@@ -123,7 +123,7 @@ impl World {
 
     /// The first `count` of these have got values again of some fragments, which are in order.
     pub(crate) fn gather_given(&mut self, given: &[FragmentId], entities: &[Entity], count: u32) {
-        if given.is_empty() {
+        if given.is_empty() || entities.is_empty() {
             return;
         }
         if let Some(gathered) = &mut self.watch.gathered {

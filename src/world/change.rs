@@ -56,7 +56,11 @@ impl World {
         };
         let watched = self.watches(edge.target, ADDED | SET);
         if !edge.is_plain || watched {
-            resume(self.add_told(archetype, row, entity, (&edge, watched), bundle)?);
+            let panicked = match edge.target == archetype && !watched {
+                true => self.replace(archetype, row, &edge, bundle),
+                false => self.add_told(archetype, row, entity, (&edge, watched), bundle)?,
+            };
+            resume(panicked);
             return Ok(());
         }
         let to = match self.room_on(archetype, row, &edge) {
@@ -242,8 +246,15 @@ impl World {
         Ok(first(panicked, told))
     }
 
-    /// Gives an entity new values of fragments that it has: `write` puts them into the row, whose old values have just
-    /// ended.
+    /// Gives an entity new values of fragments that it has.
+    #[inline(never)]
+    fn replace<B: Bundle>(&mut self, archetype: u32, row: Row, edge: &Edge, bundle: B) -> Panicked {
+        // SAFETY: a row of the edge's target, whose old values have just ended.
+        let write = |chunk: &Chunk, row| unsafe { write_bundle(bundle, chunk, edge, row) };
+        self.replace_by(archetype, row, edge, write)
+    }
+
+    /// The same, whatever the values are: `write` puts them into the row, whose old values have just ended.
     #[inline]
     pub(super) fn replace_by(
         &mut self,
@@ -433,9 +444,8 @@ impl World {
         entity: Entity,
         come: Come,
     ) -> Result<(), WorldError> {
-        let (archetype, row) = match self.find(entity) {
-            Ok(found) => found,
-            Err(error) => return Err(refused_bundle(come, error)),
+        let Some((archetype, row, place)) = self.finder().find_place(entity) else {
+            return Err(refused_bundle(come, self.refuse(entity)));
         };
         if Come::HAS_VALUES {
             let gone = match self.bundles.number::<Gone>(self.universe.registry()) {
@@ -450,7 +460,20 @@ impl World {
             Err(error) => return Err(refused_bundle(come, error)),
         };
         let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED | SET);
-        resume(self.add_told(archetype, row, entity, (&edge, watched), come)?);
+        if !edge.is_plain || watched {
+            resume(self.add_told(archetype, row, entity, (&edge, watched), come)?);
+            return Ok(());
+        }
+        let to = match self.room_on(archetype, row, &edge) {
+            Ok(to) => to,
+            Err(error) => return Err(refused_bundle(come, error)),
+        };
+        // SAFETY: as in `add`.
+        unsafe {
+            self.move_plainly((archetype, row, place), entity, &edge, to, |chunk| {
+                write_bundle(come, chunk, &edge, to.row);
+            });
+        }
         Ok(())
     }
 

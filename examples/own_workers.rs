@@ -2,7 +2,8 @@
 //!
 //!     cargo run --release --example own_workers
 //!
-//! No pool of rayon's is made: whatever the library shares out becomes jobs in the engine's queue.
+//! No pool of rayon's is made for the frames: whatever the library shares out becomes jobs in the engine's queue. (A second world,
+//! to compare with, goes without the engine.)
 
 use std::collections::VecDeque;
 use std::error::Error;

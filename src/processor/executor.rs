@@ -156,6 +156,7 @@ impl Scene<'_> {
         let mut wanted = others.min(self.segment.bag.len().saturating_sub(1));
         let caller = Caller::in_span(self.phase);
         with_helpers(
+            others,
             |call, _| caller.help(|| crew.help(call)),
             |call| {
                 call.ask(core::mem::take(&mut wanted));

@@ -1,19 +1,24 @@
 //! `Current`: whose threads a thread asks for help, those of the current rayon pool, or a program's
 //! [own](crate::workers).
 //!
-//! State: a thread-local value, rayon's at first, which a scope sets and its end sets back. It owns what it names, so nothing is
-//! left that leads nowhere, in whatever order scopes end (those of coroutines end as they like).
+//! State: a thread-local list of scopes that have begun on this thread and not ended, by their numbers; the last one's is asked,
+//! rayon where there is none. The end of a scope takes out its own, wherever that stands (those of coroutines end in any
+//! order): nothing of a scope that has ended is left. The list owns what it names, so nothing leads nowhere.
+//!
+//! Whoever has workers last drops them, which may be a thread in the middle of asking or waiting; so each handle here ends
+//! without a panic.
 //!
 //! Who helps has the asker's as long as it does: what it asks for meanwhile, in a loop within a loop, it asks the same
 //! threads for.
 //!
-//! Within a method of a program's workers a thread asks nobody: one that begins parallel work would call itself, and one
-//! that runs the job that it is given would begin it in the middle of what asks, as deep as there are jobs. (Who waits may
-//! run jobs: it is in the middle of nothing.)
+//! Within a method of a program's workers a thread asks nobody: one that begins parallel work would call itself. Nor does it
+//! [run jobs](may_help) there, whatever scopes it begins: one that runs the job that it is given would begin it in the middle
+//! of what asks, as deep as there are jobs. (Who waits may run jobs: it is in the middle of nothing.)
 
 use core::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::helpers::Kept;
 use super::{Arc, thread_local};
 use crate::panics::{Panicked, forget, note, said, tell};
 use crate::workers::{Job, MOST_THREADS, Workers};
@@ -24,15 +29,34 @@ pub(crate) enum Current {
     /// Those of the current rayon pool.
     Rayon,
     /// A program's own.
-    Own(Arc<dyn Workers>),
+    Own(Own),
     /// Nobody: it is within a method of a program's workers.
     Nobody,
 }
 
+/// A program's own threads, as one scope, and those that help in it, ask them.
+#[derive(Clone)]
+pub(crate) struct Own {
+    /// There until this ends.
+    workers: Option<Arc<dyn Workers>>,
+    /// Jobs of this scope's that wait.
+    kept: Kept,
+}
+
+/// What has begun on a thread and not ended, the innermost last.
+struct Scopes {
+    all: Vec<(u64, Current)>,
+    begun: u64,
+}
+
 thread_local! {
-    static CURRENT: RefCell<Current> = const { RefCell::new(Current::Rayon) };
+    static SCOPES: RefCell<Scopes> = const { RefCell::new(Scopes { all: Vec::new(), begun: 0 }) };
+    /// In how many methods this thread is that must not run a job.
+    static ASKING: Cell<u32> = const { Cell::new(0) };
     /// The number of a thread that has helped as one of a program's own, from 1; 0 of others.
     static NUMBER: Cell<u32> = const { Cell::new(0) };
+    /// For whom this thread helps as one of a program's own: see [`root`]; 0 if it does not.
+    static ROOT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Numbers of such threads: as many as rows of a trace are of use. Those after them have the same again.
@@ -43,7 +67,7 @@ const NUMBERS: u32 = 1_023;
 fn look<R>(look: impl FnOnce(&Current) -> R) -> R {
     let mut look = Some(look);
     let mut at = |current: &Current| look.take().map(|look| look(current));
-    let seen = CURRENT.try_with(|current| at(&current.borrow()));
+    let seen = SCOPES.try_with(|scopes| scopes.borrow().all.last().and_then(|(_, last)| at(last)));
     match seen.ok().flatten().or_else(|| at(&Current::Rayon)) {
         Some(seen) => seen,
         None => unreachable!("it has looked once"),
@@ -56,9 +80,20 @@ pub(crate) fn is_rayon() -> bool {
     look(|current| matches!(current, Current::Rayon))
 }
 
-/// Whether this thread asks nobody.
-pub(crate) fn is_nobody() -> bool {
-    look(|current| matches!(current, Current::Nobody))
+/// Whether this thread may run a job: not within a method that asks, nor when it is about to end.
+pub(crate) fn may_help() -> bool {
+    let lives = SCOPES.try_with(|_| ()).is_ok();
+    lives && matches!(ASKING.try_with(Cell::get), Ok(0))
+}
+
+/// The thread that all of this is done for, itself or another that it helps: a number of this thread alone as long as it
+/// lives.
+pub(crate) fn root() -> usize {
+    let root = ROOT.try_with(|root| match root.get() {
+        0 => core::ptr::from_ref(root).addr(),
+        root => root,
+    });
+    root.unwrap_or(0)
 }
 
 /// How many threads this one's own workers have, this one among them; `None` where rayon is to be asked.
@@ -74,17 +109,10 @@ pub(crate) fn threads() -> Option<usize> {
 #[inline(never)]
 fn own_threads() -> usize {
     let threads = match Current::here() {
-        Current::Own(workers) => {
-            quietly("threads", || Current::Nobody.within(|| workers.threads()))
-        }
+        Current::Own(own) => own.ask("threads", |workers| workers.threads()),
         Current::Rayon | Current::Nobody => None,
     };
     threads.unwrap_or(1).clamp(1, MOST_THREADS)
-}
-
-/// Hands a job to a program's workers; whether they have taken it, or let it go, without a panic.
-pub(crate) fn spawn(workers: &dyn Workers, job: Job) -> bool {
-    quietly("spawn", || Current::Nobody.within(|| workers.spawn(job))).is_some()
 }
 
 /// This thread waits: lets its own workers do something else on it. Whether they have; `None` where rayon is to be asked.
@@ -92,7 +120,7 @@ pub(crate) fn yield_now() -> Option<bool> {
     match Current::here() {
         Current::Rayon => None,
         Current::Nobody => Some(false),
-        Current::Own(workers) => Some(quietly("yield_now", || workers.yield_now()) == Some(true)),
+        Current::Own(own) => Some(own.wait()),
     }
 }
 
@@ -127,7 +155,114 @@ fn tell_of(method: &'static str, panicked: Panicked) {
     });
 }
 
+/// That this thread is within a method that asks, until this ends.
+struct Asking;
+
+impl Asking {
+    fn begin() -> Self {
+        _ = ASKING.try_with(|asking| asking.set(asking.get().saturating_add(1)));
+        Self
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        _ = ASKING.try_with(|asking| asking.set(asking.get().saturating_sub(1)));
+    }
+}
+
+impl Own {
+    /// Hands a job over; whether they have taken it, or let it go, without a panic.
+    pub(crate) fn spawn(&self, job: Job) -> bool {
+        self.ask("spawn", |workers| workers.spawn(job)).is_some()
+    }
+
+    /// Jobs of this scope's that wait.
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    /// Calls a method in the middle of something: until it has ended, and a panic of it, too, the thread asks nobody, and runs
+    /// no job.
+    fn ask<R>(&self, method: &'static str, call: impl FnOnce(&dyn Workers) -> R) -> Option<R> {
+        let workers = self.workers.as_deref()?;
+        let _asking = Asking::begin();
+        Current::Nobody.within(|| quietly(method, || call(workers)))
+    }
+
+    fn wait(&self) -> bool {
+        let workers = self.workers.as_deref();
+        workers.is_some_and(|workers| quietly("yield_now", || workers.yield_now()) == Some(true))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let workers = self.workers.take();
+        let _asking = Asking::begin();
+        // (If this is the last handle, they end here.)
+        _ = quietly("drop", || drop(workers));
+    }
+}
+
+impl Scopes {
+    fn begin(&mut self, current: Current) -> u64 {
+        self.begun = self.begun.wrapping_add(1);
+        self.all.push((self.begun, current));
+        self.begun
+    }
+
+    /// Takes a scope out: whoever calls drops it when nothing is borrowed any more.
+    fn end(&mut self, scope: u64) -> Option<Current> {
+        let at = self.all.iter().rposition(|&(other, _)| other == scope)?;
+        Some(self.all.remove(at).1)
+    }
+}
+
+/// A scope on this thread, until this ends, also by a panic.
+struct Scope(Option<u64>);
+
+impl Scope {
+    fn begin(current: Current) -> Self {
+        // (A thread that is about to end keeps rayon's.)
+        let scope = SCOPES.try_with(|scopes| scopes.borrow_mut().begin(current));
+        Self(scope.ok())
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        if let Some(scope) = self.0 {
+            let ended = SCOPES.try_with(|scopes| scopes.borrow_mut().end(scope));
+            drop(ended);
+        }
+    }
+}
+
+/// For whom a thread helps, until this ends: then for whom it did before.
+struct Root(usize);
+
+impl Root {
+    fn begin(root: usize) -> Self {
+        Self(ROOT.try_with(|own| own.replace(root)).unwrap_or(0))
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        _ = ROOT.try_with(|own| own.set(self.0));
+    }
+}
+
 impl Current {
+    /// A program's own, for a scope.
+    pub(crate) fn own(workers: Arc<dyn Workers>) -> Self {
+        Self::Own(Own {
+            workers: Some(workers),
+            kept: Kept::default(),
+        })
+    }
+
     /// This thread's.
     pub(crate) fn here() -> Self {
         look(Self::clone)
@@ -144,29 +279,27 @@ impl Current {
 
     #[inline(never)]
     fn within_other<R>(self, work: impl FnOnce() -> R) -> R {
-        // The end of a scope, also by a panic. Who has made it has another handle of what goes, so nothing ends in it.
-        struct Back(Option<Current>);
-
-        impl Drop for Back {
-            fn drop(&mut self) {
-                if let Some(before) = self.0.take() {
-                    drop(CURRENT.try_with(|current| current.replace(before)));
-                }
-            }
-        }
-
-        let (mut own, mut back) = (Some(self), Back(None));
-        // (A thread that is about to end keeps rayon's.)
-        _ = CURRENT.try_with(|current| back.0 = own.take().map(|own| current.replace(own)));
+        let _scope = Scope::begin(self);
         work()
     }
 
-    /// Helps an asker, on a thread that may be one of a program's own, which gets a number then.
+    /// Helps an asker, all for that [root](root), on a thread that may be one of a program's own. If it is not the root itself,
+    /// it gets a number then.
     #[inline]
-    pub(crate) fn help<R>(self, work: impl FnOnce() -> R) -> R {
-        if matches!(self, Self::Own(_)) && is_rayon() {
+    pub(crate) fn help<R>(self, root: usize, work: impl FnOnce() -> R) -> R {
+        match self {
+            Self::Own(_) => self.help_own(root, work),
+            Self::Rayon | Self::Nobody => self.within(work),
+        }
+    }
+
+    #[inline(never)]
+    fn help_own<R>(self, root: usize, work: impl FnOnce() -> R) -> R {
+        let is_root = ROOT.try_with(|own| core::ptr::from_ref(own).addr() == root);
+        if is_root == Ok(false) {
             number_this_thread();
         }
+        let _root = Root::begin(root);
         self.within(work)
     }
 }
@@ -179,4 +312,74 @@ fn number_this_thread() {
             number.set(NEXT.fetch_add(1, Ordering::Relaxed) % NUMBERS + 1);
         }
     });
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::panic::{catch_unwind, resume_unwind};
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    /// Says how many there are, and panics as it ends, if it is to.
+    struct Few(usize, Option<Arc<AtomicUsize>>);
+
+    impl Workers for Few {
+        fn threads(&self) -> usize {
+            self.0
+        }
+
+        fn spawn(&self, _job: Job) {}
+    }
+
+    impl Drop for Few {
+        fn drop(&mut self) {
+            if let Some(ended) = &self.1 {
+                ended.fetch_add(1, Ordering::Relaxed);
+                resume_unwind(Box::new("dropped"));
+            }
+        }
+    }
+
+    #[test]
+    fn scopes_that_cross_leave_nothing_behind() {
+        let (one, other) = (Arc::new(Few(2, None)), Arc::new(Few(3, None)));
+        let a = Scope::begin(Current::own(one.clone()));
+        let b = Scope::begin(Current::own(other.clone()));
+        assert_eq!(threads(), Some(3));
+        drop(a);
+        assert_eq!((threads(), Arc::strong_count(&one)), (Some(3), 1));
+        let c = Scope::begin(Current::own(one.clone()));
+        assert_eq!(threads(), Some(2));
+        drop(b);
+        assert_eq!((threads(), Arc::strong_count(&other)), (Some(2), 1));
+        drop(c);
+        assert_eq!((threads(), Arc::strong_count(&one)), (None, 1));
+        assert!(is_rayon());
+    }
+
+    #[test]
+    fn whoever_has_workers_last_goes_on_though_they_panic_as_they_end() {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let scope = || {
+            let workers = Arc::new(Few(2, Some(Arc::clone(&ended))));
+            Scope::begin(Current::own(workers))
+        };
+        let went_on = catch_unwind(|| {
+            // The end of a scope, and a handle of one that looks while that ends.
+            drop(scope());
+            let scope = scope();
+            let last = Current::here();
+            drop(scope);
+            assert_eq!(ended.load(Ordering::Relaxed), 1);
+            drop(last);
+        });
+        assert!(went_on.is_ok());
+        assert_eq!(ended.load(Ordering::Relaxed), 2);
+        // A scope that never ends goes with its thread.
+        std::thread::scope(|threads| {
+            threads.spawn(|| core::mem::forget(scope()));
+        });
+        assert!(may_help() && is_rayon());
+    }
 }

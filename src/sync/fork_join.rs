@@ -104,6 +104,7 @@ pub(crate) fn on_threads(workers: usize, work: &(dyn Fn(usize) + Sync)) {
     }
     let mut begun = false;
     with_helpers(
+        workers - 1,
         |_, number| caller.help(|| work(number)),
         |call| {
             let first = !core::mem::replace(&mut begun, true);
@@ -165,7 +166,7 @@ fn work_off(work: &mut impl FnMut(Range<usize>), numbers: Range<usize>) {
 ///
 /// All are done, whoever panics; the panic comes back then.
 pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T) + Sync) {
-    let helpers = threads().min(tasks.len());
+    let helpers = threads().saturating_sub(1).min(tasks.len());
     let bag = Bag::new((0..tasks.len() as u32).collect::<Vec<_>>());
     let slots = Slots::new(tasks);
     let next = || {
@@ -176,6 +177,7 @@ pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T)
     let (mut own, mut panicked) = (Some(own), None);
     let caller = Caller::here();
     with_helpers(
+        helpers,
         |_, _| caller.help(|| while next().is_some() {}),
         |call| {
             let mut more = true;

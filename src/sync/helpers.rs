@@ -14,6 +14,7 @@
 //! with who asks), run it late (the gate is closed), or on the thread that asks: while that waits it goes in and comes out before the
 //! next look, like anybody; in the middle of asking it does nothing. It cannot run twice: running consumes it.
 
+use core::ops::Deref;
 use core::time::Duration;
 
 use crossbeam_utils::CachePadded;
@@ -22,7 +23,7 @@ use super::atomic::{AtomicUsize, Ordering};
 use super::current::{self, Current};
 use super::gate::Gate;
 use super::{Arc, Mutex, thread};
-use crate::panics::{Panicked, first, note, resume};
+use crate::panics::{Panicked, first, forget, note, resume};
 use crate::workers::Job;
 
 /// What a helper is called for, with the call, so that it can call others, and its number, from 1.
@@ -33,6 +34,27 @@ struct Lent<'h> {
     help: &'h Help<'h>,
     /// Whose threads are called.
     current: Current,
+    /// For whom: see [`current::root`].
+    root: usize,
+    /// So many help at once, and no more.
+    most: usize,
+    /// How many do.
+    at_work: AtomicUsize,
+}
+
+impl Lent<'_> {
+    /// Does that, which does not panic, unless enough are at it. (One that leaves may be counted still: then there is
+    /// one less, and who called finds what is left.)
+    fn unless_enough(&self, work: impl FnOnce()) {
+        if matches!(self.current, Current::Rayon) {
+            return work();
+        }
+        // Ordering: Relaxed, twice: a count that nothing follows from.
+        if self.at_work.fetch_add(1, Ordering::Relaxed) < self.most {
+            work();
+        }
+        self.at_work.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A call for helpers.
@@ -55,23 +77,19 @@ unsafe impl Sync for Call {}
 /// Jobs from outside of the pool that nobody has begun.
 static UNANSWERED: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
 
-/// Jobs for programs' own workers that these have neither begun nor dropped. Another number: who keeps them for ever is no
-/// sign that a pool has no time.
-static KEPT: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
+/// Jobs for a program's own workers, of one scope, that these have neither begun nor dropped. A number of its own: who keeps
+/// them for ever is no sign that a pool, or another program's workers, have no time.
+pub(crate) type Kept = Arc<AtomicUsize>;
 
 /// So many of them are enough to see that the pool has no time: no more are left there.
 const ENOUGH: usize = 4_096;
 
 /// That one of them more is there, until this is dropped.
-pub(crate) struct Unanswered(&'static AtomicUsize);
+pub(crate) struct Unanswered<C: Deref<Target = AtomicUsize>>(C);
 
-impl Unanswered {
-    /// One for a program's own workers; `None` if there are enough.
-    pub(crate) fn own() -> Option<Self> {
-        Self::one_of(&KEPT)
-    }
-
-    fn one_of(all: &'static AtomicUsize) -> Option<Self> {
+impl<C: Deref<Target = AtomicUsize>> Unanswered<C> {
+    /// One more of them; `None` if there are enough.
+    pub(crate) fn one_of(all: C) -> Option<Self> {
         // Ordering: Relaxed, here and below: a count that nothing follows from.
         if all.load(Ordering::Relaxed) >= ENOUGH {
             return None;
@@ -81,7 +99,7 @@ impl Unanswered {
     }
 }
 
-impl Drop for Unanswered {
+impl<C: Deref<Target = AtomicUsize>> Drop for Unanswered<C> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -95,17 +113,24 @@ const NAP: Duration = Duration::from_micros(100);
 /// helper was at work; and `help` on threads of the pool, or of the program's own workers, that follow a [call](Call::ask)
 /// before that.
 ///
+/// Of a program's own workers, so many help at once at `most`; who comes when there are as many leaves at once. (A pool has no
+/// more threads than it says.)
+///
 /// What helpers leave undone must be found by `own` when they have left. Who has something to do for the calling thread
 /// [wakes](Call::wake) it.
 ///
 /// A panic, of `own` first, comes back when all have left.
 pub(crate) fn with_helpers(
+    most: usize,
     help: impl Fn(&Arc<Call>, usize) + Sync,
     mut own: impl FnMut(&Arc<Call>) -> bool,
 ) {
     let lent = Lent {
         help: &help,
         current: Current::here(),
+        root: current::root(),
+        most,
+        at_work: AtomicUsize::new(0),
     };
     let call = Arc::new(Call {
         gate: Gate::new(),
@@ -119,8 +144,9 @@ pub(crate) fn with_helpers(
         left: AtomicUsize::new(0),
         panicked: Mutex::new(None),
     });
-    let mut panicked = None;
+    let (mut panicked, mut of_pause) = (None, None);
     let mut idle = 0;
+    // Nothing unwinds out of it: helpers may be inside. Nor does a panic that is none of `own`'s keep that from going on.
     loop {
         let view = call.gate.look();
         let mut did = false;
@@ -131,7 +157,7 @@ pub(crate) fn with_helpers(
         if did {
             idle = 0;
         } else if !view.is_empty() {
-            pause(&mut idle);
+            note(&mut of_pause, || pause(&mut idle));
         } else if call.gate.close(view) {
             break;
         }
@@ -143,7 +169,7 @@ pub(crate) fn with_helpers(
         && rayon::yield_local() == Some(rayon::Yield::Executed)
     {}
     let of_helper = call.panicked.lock().take();
-    resume(first(panicked, of_helper));
+    resume(first(first(panicked, of_helper), of_pause));
 }
 
 /// Lets time pass until somebody wakes this thread, or a little. A thread of a pool does what else
@@ -176,7 +202,7 @@ impl Call {
         let thread = rayon::current_thread_index();
         let (outside, own) = (thread.is_none(), thread.is_some() && thread == self.caller);
         for _ in 0..helpers {
-            let unanswered = outside.then(|| Unanswered::one_of(&UNANSWERED));
+            let unanswered = outside.then(|| Unanswered::one_of(&*UNANSWERED));
             if let Some(None) = unanswered {
                 return;
             }
@@ -198,15 +224,15 @@ impl Call {
     /// Asks so many of the program's own workers.
     #[inline(never)]
     fn ask_own(self: &Arc<Self>, helpers: usize) {
-        let Current::Own(workers) = Current::here() else {
+        let Current::Own(own) = Current::here() else {
             return;
         };
         for _ in 0..helpers {
-            let Some(job) = Job::of(self) else {
+            let Some(job) = Job::of(self, own.kept()) else {
                 return;
             };
             // Who panics is not asked again at once.
-            if !current::spawn(&*workers, job) {
+            if !own.spawn(job) {
                 return;
             }
         }
@@ -222,16 +248,43 @@ impl Call {
         let Some(number) = self.gate.enter() else {
             return;
         };
+        // However this ends.
+        let inside = Inside(&self.gate);
         // SAFETY: entered: `with_helpers` has not ended, and does not before `leave`.
         let lent = unsafe { &*self.lent };
         let mut panicked = None;
-        let current = lent.current.clone();
-        current.help(|| note(&mut panicked, || (lent.help)(self, number as usize + 1)));
+        lent.unless_enough(|| {
+            note(&mut panicked, || {
+                let help = || (lent.help)(self, number as usize + 1);
+                lent.current.clone().help(lent.root, help);
+            });
+        });
         if panicked.is_some() {
-            let mut all = self.panicked.lock();
-            *all = first(all.take(), panicked);
+            self.keep(panicked);
         }
-        self.gate.leave();
+        drop(inside);
+    }
+
+    /// Keeps a helper's panic for the thread that called, if it is the first.
+    #[cold]
+    fn keep(&self, panicked: Panicked) {
+        let mut all = self.panicked.lock();
+        let second = match &*all {
+            None => core::mem::replace(&mut *all, panicked),
+            Some(_) => panicked,
+        };
+        drop(all);
+        // What it carries is a user's.
+        forget(second);
+    }
+}
+
+/// Who has entered a gate leaves it when this is dropped.
+struct Inside<'g>(&'g Gate);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 

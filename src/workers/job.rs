@@ -3,9 +3,8 @@
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-use crate::sync::Arc;
-use crate::sync::current;
-use crate::sync::helpers::{Call, Unanswered};
+use crate::sync::helpers::{Call, Kept, Unanswered};
+use crate::sync::{Arc, current};
 
 /// A part of parallel work, for a thread that has time for it: what [`Workers::spawn`](super::Workers::spawn) is given.
 ///
@@ -14,28 +13,30 @@ use crate::sync::helpers::{Call, Unanswered};
 #[doc(alias = "task")]
 pub struct Job {
     call: Arc<Call>,
-    waiting: Unanswered,
+    waiting: Unanswered<Kept>,
 }
 
 impl Job {
-    /// A job for who helps with a call; `None` where so many wait that no more are to.
-    pub(crate) fn of(call: &Arc<Call>) -> Option<Self> {
-        let waiting = Unanswered::own()?;
+    /// A job for who helps with a call, one of those that are kept; `None` where so many wait that no more are to.
+    pub(crate) fn of(call: &Arc<Call>, kept: &Kept) -> Option<Self> {
+        let waiting = Unanswered::one_of(Arc::clone(kept))?;
         let call = Arc::clone(call);
         Some(Self { call, waiting })
     }
 
-    /// Helps, as long as there is something to do; where nothing is left, it is back after two accesses to one word.
+    /// Helps, as long as there is something to do; where nothing is left, it is back after an access to the word that says so,
+    /// one to the number of jobs that wait, and the end of its two shares.
     ///
     /// Does nothing within a call of [`Workers::spawn`](super::Workers::spawn) or [`threads`](super::Workers::threads) on
-    /// the same thread: the thread that asks is about to do the same.
+    /// the same thread, whatever [scopes](super::with_workers) begin there: the thread that asks is about to do the same. Nor
+    /// does it in the destructors of a thread's values, as that ends.
     ///
     /// Does not panic: what panics in a closure of who asked goes on there. While it runs, its thread asks the same workers for
     /// parallel work of its own, and waits for nothing else of the library's; and what it tells of is in the span of who asked.
     pub fn run(self) {
         let Self { call, waiting } = self;
         drop(waiting);
-        if !current::is_nobody() {
+        if current::may_help() {
             call.answer();
         }
     }

@@ -58,18 +58,19 @@
 //! the thread that hands them over; and say of another number of threads each time that they are there. (What depends on
 //! threads under rayon, ids in a universe that is not [ordered](crate::world::Universe::ordered), say, does so here.)
 //!
-//! *Panics.* One of a method of [`Workers`] ends there; an event of [`tracing`] (`workers_panicked`, a warning) tells of it, and
+//! *Panics.* One of a method of [`Workers`] ends there, and one of their `drop` where the library has the last handle; an event of [`tracing`] (`workers_panicked`, a warning) tells of it, and
 //! who asked goes on without help. One of a closure, in a loop or a processor that a helper ran, goes on where that was
 //! begun, as with rayon, and not on the helper's thread.
 //!
 //! *Progress.* Handing a job over is a call of [`Workers::spawn`] and some atomic accesses, none of which waits; so is
 //! beginning it. The library holds no lock meanwhile, so a method may take locks of its own (not one that is held round the
 //! call that asks: a world's, say). Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
-//! work that they begin they do alone.
+//! work that they begin they do alone, and jobs that they run do nothing there.
 //!
 //! *Threads.* Each method is called on the thread that asks, which may be any that helps, several at once. A thread that asks, or
 //! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
-//! middle. (It may wait, and others go on on its thread meanwhile.) Processors that are bound to the thread of the schedule run on
+//! middle. It may wait, and others go on on its thread meanwhile; where several of them are within [`with_workers`], what any of
+//! them asks for is asked of those whose call began last on that thread and has not ended. Processors that are bound to the thread of the schedule run on
 //! the one that called, never on a helper's.
 //!
 //! *Scopes.* `ThreadPool::install` within leads out: its closure runs on a thread of that pool, which asks that pool. What
@@ -126,11 +127,11 @@ pub const MOST_THREADS: usize = 256;
 /// ```
 ///
 /// # Panics
-/// If `work` does, or the workers as they are dropped, where this was the last who had them. The thread asks whom it asked before.
+/// If `work` does, or the workers as they are dropped, where this call was the last who had them. The thread asks whom it asked before.
 #[doc(alias = "install")]
 pub fn with_workers<R>(workers: Arc<dyn Workers>, work: impl FnOnce() -> R) -> R {
     let (mut done, mut panicked) = (None, None);
-    let own = Current::Own(Arc::clone(&workers));
+    let own = Current::own(Arc::clone(&workers));
     note(&mut panicked, || done = Some(own.within(work)));
     note(&mut panicked, || drop(workers));
     if panicked.is_some() {

@@ -8,7 +8,8 @@ use super::Job;
 /// What each method must keep is little, and what comes of one that does not is slow at worst: see
 /// [the contract](crate::workers#the-contract).
 pub trait Workers: Send + Sync {
-    /// How many threads work at once at most, with the one that asks: one says that nobody helps.
+    /// How many threads work on one parallel call at once at most, with the one that asks: one says that nobody helps. (More
+    /// may be at work where loops stand within loops, or several threads ask.)
     ///
     /// Asked for each parallel call, so it should be a load. It may be another each time. More than
     /// [`MOST_THREADS`](super::MOST_THREADS) are taken for so many, none for one.
@@ -17,9 +18,10 @@ pub trait Workers: Send + Sync {
     /// Takes a job for another thread, to [run](Job::run) it soon, or else to let it go: who asks does what nobody helps
     /// with.
     ///
-    /// It should come back at once: who asks is about to begin. Jobs of which nothing is left to do are back at
-    /// once, so a queue need not be cleared of them. Where 4,096 jobs wait that nobody has run or dropped, in all of the
-    /// process, no more are made, so that a queue that nobody takes from stays short.
+    /// It should come back at once: who asks is about to begin. Jobs of which nothing is left to do, or that as many threads
+    /// are at as there [may be](Self::threads), are back at once, so a queue need not be cleared of them. Where 4,096 jobs wait
+    /// that nobody has run or dropped, of one call of [`with_workers`](super::with_workers), no more are made within it, so
+    /// that a queue that nobody takes from stays short; others are not held up by that.
     fn spawn(&self, job: Job);
 
     /// The calling thread waits for helpers that have begun: does something else on it, a job from the queue, say. Whether

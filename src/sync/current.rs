@@ -316,10 +316,12 @@ fn number_this_thread() {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::panic::{catch_unwind, resume_unwind};
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
 
     use super::*;
+    use crate::sync::helpers::{Call, with_helpers};
 
     /// Says how many there are, and panics as it ends, if it is to.
     struct Few(usize, Option<Arc<AtomicUsize>>);
@@ -381,5 +383,87 @@ mod tests {
             threads.spawn(|| core::mem::forget(scope()));
         });
         assert!(may_help() && is_rayon());
+    }
+
+    thread_local! {
+        static OUTER: RefCell<Option<Scope>> = const { RefCell::new(None) };
+    }
+
+    /// Gives jobs to threads of their own.
+    struct Starts;
+
+    impl Workers for Starts {
+        fn threads(&self) -> usize {
+            2
+        }
+
+        fn spawn(&self, job: Job) {
+            std::thread::spawn(|| job.run());
+        }
+    }
+
+    /// In a wait it ends the scope that asks, as another coroutine on the thread can, and panics as it ends itself.
+    struct EndsInWaits(Arc<AtomicUsize>);
+
+    impl Workers for EndsInWaits {
+        fn threads(&self) -> usize {
+            2
+        }
+
+        fn spawn(&self, _job: Job) {}
+
+        fn yield_now(&self) -> bool {
+            let scope = OUTER.with_borrow_mut(Option::take);
+            drop(scope);
+            false
+        }
+    }
+
+    impl Drop for EndsInWaits {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            resume_unwind(Box::new("dropped"));
+        }
+    }
+
+    #[test]
+    fn who_waits_for_a_helper_does_so_though_workers_end_in_the_wait() {
+        let (ended, left) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let came = AtomicUsize::new(0);
+        // Up to some seconds.
+        let comes = |seen: &AtomicUsize| {
+            let began = std::time::Instant::now();
+            while seen.load(Ordering::Relaxed) == 0 && began.elapsed().as_secs() < 20 {
+                std::thread::yield_now();
+            }
+        };
+        let mut first = true;
+        let found = catch_unwind(AssertUnwindSafe(|| {
+            let help = |_: &_, _| {
+                came.store(1, Ordering::Relaxed);
+                comes(&ended);
+                std::thread::sleep(Duration::from_millis(50));
+                left.store(1, Ordering::Relaxed);
+            };
+            let own = |call: &Arc<Call>| {
+                if core::mem::take(&mut first) {
+                    call.ask(1);
+                    comes(&came);
+                    // Another's scope, in the middle of this.
+                    let other = Arc::new(EndsInWaits(Arc::clone(&ended)));
+                    OUTER.set(Some(Scope::begin(Current::own(other))));
+                    return true;
+                }
+                false
+            };
+            Current::own(Arc::new(Starts)).within(|| with_helpers(1, help, own));
+        }));
+        assert_eq!(
+            left.load(Ordering::Relaxed),
+            1,
+            "who is inside is waited for"
+        );
+        assert!(found.is_ok());
+        assert_eq!((ended.load(Ordering::Relaxed), is_rayon()), (1, true));
     }
 }

@@ -382,4 +382,32 @@ mod tests {
             assert_eq!(alive.load(Ordering::Relaxed), 0);
         });
     }
+
+    /// One thread beside the one that asks, it says; it has as many as it is given jobs.
+    struct OneMore;
+
+    impl crate::workers::Workers for OneMore {
+        fn threads(&self) -> usize {
+            2
+        }
+
+        fn spawn(&self, job: crate::workers::Job) {
+            thread::spawn(|| job.run());
+        }
+    }
+
+    #[test]
+    fn tasks_beside_ones_own_are_no_more_threads_than_there_are() {
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = || {
+            most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(20));
+            now.fetch_sub(1, Ordering::Relaxed);
+        };
+        crate::workers::with_workers(Arc::new(OneMore), || {
+            beside(work, vec![(); 6], |()| work());
+        });
+        let most = most.into_inner();
+        assert!((1..=2).contains(&most), "{most} at once");
+    }
 }

@@ -1,5 +1,6 @@
 //! Who is asked, for how long, and what is left afterwards.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -333,6 +334,16 @@ fn a_trace_tells_the_threads_of_a_team_from_the_schedules_own() {
     let mut world = numbers(1);
     let mut schedule = Schedule::new();
     schedule.set_execution(Execution::Beside);
+    side_by_side(&mut schedule);
+    schedule.start_trace();
+    with_workers(team, || schedule.run(&mut world)).unwrap();
+    let (one, other) = threads_of(&mut schedule);
+    assert_ne!(one, other);
+    assert!([one, other].contains(&"0".to_owned()));
+}
+
+/// Two processors, neither of which ends before the other has begun.
+fn side_by_side(schedule: &mut Schedule) {
     let came = Arc::new(AtomicUsize::new(0));
     for name in ["one", "other"] {
         let came = Arc::clone(&came);
@@ -341,8 +352,10 @@ fn a_trace_tells_the_threads_of_a_team_from_the_schedules_own() {
             assert!(comes(|| came.load(Ordering::Relaxed) == 2), "side by side");
         }));
     }
-    schedule.start_trace();
-    with_workers(team, || schedule.run(&mut world)).unwrap();
+}
+
+/// The numbers of the threads that they ran on, in the trace.
+fn threads_of(schedule: &mut Schedule) -> (String, String) {
     let mut text = Vec::new();
     schedule.take_trace().unwrap().write_to(&mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -354,9 +367,170 @@ fn a_trace_tells_the_threads_of_a_team_from_the_schedules_own() {
         let (_, behind) = event.split_once("\"tid\":").unwrap();
         behind.split(',').next().unwrap().to_owned()
     };
-    assert_ne!(thread_of("one"), thread_of("other"), "{text}");
-    assert!(
-        [thread_of("one"), thread_of("other")].contains(&"0".to_owned()),
-        "{text}"
-    );
+    (thread_of("one"), thread_of("other"))
+}
+
+/// Runs each job within a scope of its own, where it is given.
+struct Nests;
+
+thread_local! {
+    static IN_SPAWN: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Workers for Nests {
+    fn threads(&self) -> usize {
+        4
+    }
+
+    fn spawn(&self, job: Job) {
+        let before = IN_SPAWN.replace(true);
+        with_workers(Arc::new(Counts::default()), || job.run());
+        IN_SPAWN.set(before);
+        std::panic::resume_unwind(Box::new(Late));
+    }
+}
+
+/// A panic that ends with parallel work in a scope of its own.
+struct Late;
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let before = IN_SPAWN.replace(true);
+        let keeps = Odd::new(Count::Is(2), Fate::RunHere, Ok(false));
+        let mut world = numbers(10_000);
+        let mut all = world.query::<&u32, ()>().unwrap();
+        let seen = AtomicUsize::new(0);
+        with_workers(keeps, || {
+            all.par_for_each(|_| _ = seen.fetch_add(1, Ordering::Relaxed))
+        });
+        assert_eq!(seen.into_inner(), 10_000);
+        IN_SPAWN.set(before);
+    }
+}
+
+#[test]
+fn no_job_runs_where_it_is_given_though_a_scope_begins_there() {
+    let mut world = numbers(50_000);
+    let (seen, within) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    with_workers(Arc::new(Nests), || {
+        let mut all = world.query::<&u32, ()>().unwrap();
+        all.par_for_each(|_| {
+            seen.fetch_add(1, Ordering::Relaxed);
+            if IN_SPAWN.get() {
+                within.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    });
+    assert_eq!((seen.into_inner(), within.into_inner()), (50_000, 0));
+    // Afterwards the thread runs jobs as before.
+    let helped = Odd::new(Count::Is(3), Fate::Kept, Ok(false));
+    with_workers(helped.clone(), || {
+        let mut all = world.query::<&u32, ()>().unwrap();
+        all.par_for_each(|_| {
+            let job = helped.kept.lock().unwrap().pop();
+            _ = job.map(Job::run);
+        });
+    });
+    assert!(helped.kept.lock().unwrap().is_empty());
+}
+
+/// Says that there are fewer threads than there are.
+struct Modest(Arc<Team>);
+
+impl Workers for Modest {
+    fn threads(&self) -> usize {
+        2
+    }
+
+    fn spawn(&self, job: Job) {
+        self.0.spawn(job);
+    }
+
+    fn yield_now(&self) -> bool {
+        self.0.yield_now()
+    }
+}
+
+#[test]
+fn no_more_threads_are_at_work_on_a_run_than_there_are_said_to_be() {
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    // A tree: each lets two others go.
+    for number in 1..64_u32 {
+        let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+        let node = processor(number.to_string(), move || {
+            let others = now.fetch_add(1, Ordering::Relaxed);
+            most.fetch_max(others + 1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(1));
+            now.fetch_sub(1, Ordering::Relaxed);
+        });
+        schedule.add(match number {
+            1 => node,
+            _ => node.after((number / 2).to_string()),
+        });
+    }
+    let team = Team::of(6);
+    let mut world = World::new();
+    with_workers(Arc::new(Modest(team.clone())), || schedule.run(&mut world)).unwrap();
+    assert_eq!(now.load(Ordering::Relaxed), 0);
+    let most = most.load(Ordering::Relaxed);
+    assert!(team.given.load(Ordering::Relaxed) > 1);
+    assert!(most <= 2, "{most} at once");
+}
+
+#[test]
+fn who_keeps_all_jobs_is_given_no_more_and_others_are() {
+    let keeps = Odd::new(Count::Is(64), Fate::Kept, Ok(false));
+    let counts = Arc::new(Counts::default());
+    let mut world = numbers(400_000);
+    let mut walk = || {
+        let mut all = world.query::<&mut u32, ()>().unwrap();
+        all.par_for_each(|n| *n += 1);
+    };
+    let kept = || keeps.kept.lock().unwrap().len();
+    with_workers(keeps.clone(), || {
+        walk();
+        let each = kept();
+        assert!(each >= 16, "{each} jobs of a loop");
+        for _ in 0..4_096 / each + 2 {
+            walk();
+        }
+        assert_eq!(kept(), 4_096);
+        // Within, too.
+        let asked = counts.asked_in(|| with_workers(counts.clone(), &mut walk));
+        assert_eq!(asked, 1);
+        // Those that go make room.
+        keeps.kept.lock().unwrap().truncate(4_090);
+        walk();
+        assert_eq!(kept(), 4_096);
+    });
+    let asked = counts.asked_in(|| with_workers(counts.clone(), &mut walk));
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn a_trace_tells_two_threads_apart_that_both_have_workers() {
+    let queue = Odd::new(Count::Is(2), Fate::Kept, Ok(false));
+    let (mut world, mut schedule) = (numbers(1), Schedule::new());
+    schedule.set_execution(Execution::Beside);
+    side_by_side(&mut schedule);
+    schedule.start_trace();
+    let over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            with_workers(queue.clone(), || {
+                while !over.load(Ordering::Relaxed) {
+                    let job = queue.kept.lock().unwrap().pop();
+                    job.map_or_else(thread::yield_now, Job::run);
+                }
+            });
+        });
+        let found = with_workers(queue.clone(), || schedule.run(&mut world));
+        over.store(true, Ordering::Relaxed);
+        found.unwrap();
+    });
+    let (one, other) = threads_of(&mut schedule);
+    assert_ne!(one, other);
+    assert!([one, other].contains(&"0".to_owned()));
 }

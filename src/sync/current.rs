@@ -283,7 +283,7 @@ impl Current {
         work()
     }
 
-    /// Helps an asker, all for that [root](root), on a thread that may be one of a program's own. If it is not the root itself,
+    /// Helps an asker, all for that [root], on a thread that may be one of a program's own. If it is not the root itself,
     /// it gets a number then.
     #[inline]
     pub(crate) fn help<R>(self, root: usize, work: impl FnOnce() -> R) -> R {

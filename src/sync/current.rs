@@ -16,6 +16,7 @@
 //! of what asks, as deep as there are jobs. (Who waits may run jobs: it is in the middle of nothing.)
 
 use core::cell::{Cell, RefCell};
+use std::sync::Weak;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::helpers::Kept;
@@ -39,7 +40,7 @@ pub(crate) enum Current {
 pub(crate) struct Own {
     /// There until this ends.
     workers: Option<Arc<dyn Workers>>,
-    /// Jobs of this scope's that wait.
+    /// Jobs of theirs that wait, of this scope and others of the same thread's.
     kept: Kept,
 }
 
@@ -47,10 +48,14 @@ pub(crate) struct Own {
 struct Scopes {
     all: Vec<(u64, Current)>,
     begun: u64,
+    /// Workers that a scope here was given and jobs of theirs that wait: for those that have some still, at the next scope.
+    kept: Vec<(Weak<dyn Workers>, Kept)>,
 }
 
 thread_local! {
-    static SCOPES: RefCell<Scopes> = const { RefCell::new(Scopes { all: Vec::new(), begun: 0 }) };
+    static SCOPES: RefCell<Scopes> = const {
+ RefCell::new(Scopes { all: Vec::new(), begun: 0, kept: Vec::new() })
+ };
     /// In how many methods this thread is that must not run a job.
     static ASKING: Cell<u32> = const { Cell::new(0) };
     /// The number of a thread that has helped as one of a program's own, from 1; 0 of others.
@@ -177,7 +182,7 @@ impl Own {
         self.ask("spawn", |workers| workers.spawn(job)).is_some()
     }
 
-    /// Jobs of this scope's that wait.
+    /// How many jobs of theirs wait.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept
     }
@@ -210,6 +215,21 @@ impl Scopes {
         self.begun = self.begun.wrapping_add(1);
         self.all.push((self.begun, current));
         self.begun
+    }
+
+    /// The count of jobs for these workers: the one that a scope here had before, if some of them wait still.
+    fn kept(&mut self, workers: &Arc<dyn Workers>) -> Kept {
+        let is_theirs = |of: &Weak<_>| core::ptr::addr_eq(of.as_ptr(), Arc::as_ptr(workers));
+        if let Some((_, kept)) = self.kept.iter().find(|(of, _)| is_theirs(of)) {
+            return Arc::clone(kept);
+        }
+        // Ordering: Relaxed: a count that nothing follows from.
+        self.kept.retain(|(of, kept)| {
+            of.strong_count() > 0 && kept.load(super::atomic::Ordering::Relaxed) > 0
+        });
+        let kept = Kept::default();
+        self.kept.push((Arc::downgrade(workers), Arc::clone(&kept)));
+        kept
     }
 
     /// Takes a scope out: whoever calls drops it when nothing is borrowed any more.
@@ -257,9 +277,10 @@ impl Drop for Root {
 impl Current {
     /// A program's own, for a scope.
     pub(crate) fn own(workers: Arc<dyn Workers>) -> Self {
+        let kept = SCOPES.try_with(|scopes| scopes.borrow_mut().kept(&workers));
         Self::Own(Own {
             workers: Some(workers),
-            kept: Kept::default(),
+            kept: kept.unwrap_or_default(),
         })
     }
 

@@ -77,7 +77,7 @@ unsafe impl Sync for Call {}
 /// Jobs from outside of the pool that nobody has begun.
 static UNANSWERED: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
 
-/// Jobs for a program's own workers, of one scope, that these have neither begun nor dropped. A number of its own: who keeps
+/// Jobs for a program's own workers, of one thread's scopes, that these have neither begun nor dropped. A number of its own: who keeps
 /// them for ever is no sign that a pool, or another program's workers, have no time.
 pub(crate) type Kept = Arc<AtomicUsize>;
 

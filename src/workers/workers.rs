@@ -19,9 +19,9 @@ pub trait Workers: Send + Sync {
     /// with.
     ///
     /// It should come back at once: who asks is about to begin. Jobs of which nothing is left to do, or that as many threads
-    /// are at as there [may be](Self::threads), are back at once, so a queue need not be cleared of them. Where 4,096 jobs wait
-    /// that nobody has run or dropped, of one call of [`with_workers`](super::with_workers), no more are made within it, so
-    /// that a queue that nobody takes from stays short; others are not held up by that.
+    /// are at as there [may be](Self::threads), are back at once, so a queue need not be cleared of them. Where 4,096 jobs
+    /// wait that nobody has run or dropped, of calls of [`with_workers`](super::with_workers) with these workers on one thread,
+    /// no more are made in them, so that a queue that nobody takes from stays short; other workers are not held up by that.
     fn spawn(&self, job: Job);
 
     /// The calling thread waits for helpers that have begun: does something else on it, a job from the queue, say. Whether

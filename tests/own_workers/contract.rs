@@ -507,6 +507,9 @@ fn who_keeps_all_jobs_is_given_no_more_and_others_are() {
     });
     let asked = counts.asked_in(|| with_workers(counts.clone(), &mut walk));
     assert_eq!(asked, 1);
+    // Nor is it given more in another frame.
+    with_workers(keeps.clone(), &mut walk);
+    assert_eq!(kept(), 4_096);
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub(crate) struct Own {
 struct Scopes {
     all: Vec<(u64, Current)>,
     begun: u64,
-    /// Workers that a scope here was given and jobs of theirs that wait: for those that have some still, at the next scope.
+    /// Workers that a scope here was given and jobs of theirs that wait: of those that have some still when a scope ends.
     kept: Vec<(Weak<dyn Workers>, Kept)>,
 }
 
@@ -223,19 +223,27 @@ impl Scopes {
         if let Some((_, kept)) = self.kept.iter().find(|(of, _)| is_theirs(of)) {
             return Arc::clone(kept);
         }
-        // Ordering: Relaxed: a count that nothing follows from.
-        self.kept.retain(|(of, kept)| {
-            of.strong_count() > 0 && kept.load(super::atomic::Ordering::Relaxed) > 0
-        });
         let kept = Kept::default();
         self.kept.push((Arc::downgrade(workers), Arc::clone(&kept)));
         kept
     }
 
+    /// Lets the counts go that say nothing.
+    fn forget_kept(&mut self) {
+        // Ordering: Relaxed: a count that nothing follows from.
+        self.kept.retain(|(of, kept)| {
+            of.strong_count() > 0 && kept.load(super::atomic::Ordering::Relaxed) > 0
+        });
+    }
+
     /// Takes a scope out: whoever calls drops it when nothing is borrowed any more.
     fn end(&mut self, scope: u64) -> Option<Current> {
         let at = self.all.iter().rposition(|&(other, _)| other == scope)?;
-        Some(self.all.remove(at).1)
+        let (_, ended) = self.all.remove(at);
+        if matches!(ended, Current::Own(_)) {
+            self.forget_kept();
+        }
+        Some(ended)
     }
 }
 

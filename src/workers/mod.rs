@@ -96,7 +96,7 @@ pub const MOST_THREADS: usize = 256;
 ///
 /// It holds for the calling thread, and for those that help it while they do; within another, until the inner ends. Each
 /// parallel call looks at a thread-local value for it; loops over rows, single operations and what one thread does alone do
-/// not. See [the contract](crate::workers#the-contract).
+/// not. As long as jobs wait that nobody has run or dropped, the thread may keep a weak handle of the workers. See [the contract](crate::workers#the-contract).
 ///
 /// ```
 /// use std::sync::Arc;

@@ -114,9 +114,17 @@ impl Workers for Engine {
         self.queue.put(Task::Help(job));
     }
 
+    /// While it waits for a helper, this thread helps others. Nothing of the engine's own: a file to unpack would hold up the
+    /// frame.
     fn yield_now(&self) -> bool {
-        let task = self.queue.lock().0.pop_front();
-        task.map(Task::run).is_some()
+        let job = {
+            let tasks = &mut self.queue.lock().0;
+            match tasks.front() {
+                Some(Task::Help(_)) => tasks.pop_front(),
+                _ => None,
+            }
+        };
+        job.map(Task::run).is_some()
     }
 }
 

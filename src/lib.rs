@@ -47,7 +47,7 @@
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 //! | [`index`] | from [values](index::ValueIndex) and [named entities](index::RelationshipIndex) back to those who have and name them |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
-//! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
+//! | [`observer`] | [observers](world::World::observe) of what comes, goes and is set, in batches |
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
 //! | [`processor`] | [`Schedule`](processor::Schedule): what runs each frame, in which order, and what at the same time |
 //! | [`template`] | [traits](template::EntityTrait) that build [templates](template::Template), entity configs as files |

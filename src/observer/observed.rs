@@ -29,7 +29,9 @@ impl Observed {
     /// Entities were given a value of the fragment, after [`CREATE`](Self::CREATE) and [`ADD`](Self::ADD) of the same
     /// change, whose entities are among them: all that are created with it, or get it, and those that had it and are
     /// given another, or an equal one. With [`GO`](Self::GO) that is what it takes to keep something in step with the
-    /// values: an index, a body in a physics engine.
+    /// values: an index, a body in a physics engine. (Of an observer without a filter: who comes to match one, or matches it
+    /// no more, is not told of. Nor is a switch, nor a world that [goes back in place](crate::world::Checkpoints): make the
+    /// index anew then.) The value that was there before is gone by then.
     ///
     /// *Given* is what a call or a command names: creation, and who comes from another world, builds, clones;
     /// [`add`](crate::world::World::add), [`swap`](crate::world::World::swap), `set_shared`, of one, of a slice, of a

@@ -44,24 +44,33 @@ pub(crate) struct Own {
     kept: Kept,
 }
 
+/// A scope that has begun on a thread.
+struct Begun {
+    number: u64,
+    current: Current,
+    /// For whom its thread helps: see [`root`]; 0 if it does not.
+    root: usize,
+}
+
 /// What has begun on a thread and not ended, the innermost last.
 struct Scopes {
-    all: Vec<(u64, Current)>,
+    all: Vec<Begun>,
     begun: u64,
-    /// Workers that a scope here was given and jobs of theirs that wait: of those that have some still when a scope ends.
+    /// Workers that a scope here was given and jobs of theirs that wait: of scopes that have not ended, and of those of which
+    /// some waited when one ended.
     kept: Vec<(Weak<dyn Workers>, Kept)>,
 }
 
 thread_local! {
     static SCOPES: RefCell<Scopes> = const {
- RefCell::new(Scopes { all: Vec::new(), begun: 0, kept: Vec::new() })
- };
+        RefCell::new(Scopes { all: Vec::new(), begun: 0, kept: Vec::new() })
+    };
     /// In how many methods this thread is that must not run a job.
     static ASKING: Cell<u32> = const { Cell::new(0) };
     /// The number of a thread that has helped as one of a program's own, from 1; 0 of others.
     static NUMBER: Cell<u32> = const { Cell::new(0) };
-    /// For whom this thread helps as one of a program's own: see [`root`]; 0 if it does not.
-    static ROOT: Cell<usize> = const { Cell::new(0) };
+    /// Its address is the number of this thread as a [`root`].
+    static PLACE: Cell<u8> = const { Cell::new(0) };
 }
 
 /// Numbers of such threads: as many as rows of a trace are of use. Those after them have the same again.
@@ -72,7 +81,13 @@ const NUMBERS: u32 = 1_023;
 fn look<R>(look: impl FnOnce(&Current) -> R) -> R {
     let mut look = Some(look);
     let mut at = |current: &Current| look.take().map(|look| look(current));
-    let seen = SCOPES.try_with(|scopes| scopes.borrow().all.last().and_then(|(_, last)| at(last)));
+    let seen = SCOPES.try_with(|scopes| {
+        scopes
+            .borrow()
+            .all
+            .last()
+            .and_then(|last| at(&last.current))
+    });
     match seen.ok().flatten().or_else(|| at(&Current::Rayon)) {
         Some(seen) => seen,
         None => unreachable!("it has looked once"),
@@ -94,11 +109,18 @@ pub(crate) fn may_help() -> bool {
 /// The thread that all of this is done for, itself or another that it helps: a number of this thread alone as long as it
 /// lives.
 pub(crate) fn root() -> usize {
-    let root = ROOT.try_with(|root| match root.get() {
-        0 => core::ptr::from_ref(root).addr(),
+    let root = SCOPES.try_with(|scopes| scopes.borrow().root());
+    match root.unwrap_or(0) {
+        0 => own_root().unwrap_or(0),
         root => root,
-    });
-    root.unwrap_or(0)
+    }
+}
+
+/// This thread's own number as a [root]; `None` if it is about to end.
+fn own_root() -> Option<usize> {
+    PLACE
+        .try_with(|place| core::ptr::from_ref(place).addr())
+        .ok()
 }
 
 /// How many threads this one's own workers have, this one among them; `None` where rayon is to be asked.
@@ -211,9 +233,19 @@ impl Drop for Own {
 }
 
 impl Scopes {
-    fn begin(&mut self, current: Current) -> u64 {
+    /// The root of the innermost.
+    fn root(&self) -> usize {
+        self.all.last().map_or(0, |last| last.root)
+    }
+
+    fn begin(&mut self, current: Current, root: Option<usize>) -> u64 {
         self.begun = self.begun.wrapping_add(1);
-        self.all.push((self.begun, current));
+        let root = root.unwrap_or_else(|| self.root());
+        self.all.push(Begun {
+            number: self.begun,
+            current,
+            root,
+        });
         self.begun
     }
 
@@ -228,18 +260,26 @@ impl Scopes {
         kept
     }
 
-    /// Lets the counts go that say nothing.
+    /// Lets the counts go that say nothing, and that no scope uses.
     fn forget_kept(&mut self) {
+        let Self { all, kept, .. } = self;
+        let is_used = |kept: &Kept| {
+            all.iter().any(|scope| match &scope.current {
+                Current::Own(own) => Arc::ptr_eq(&own.kept, kept),
+                Current::Rayon | Current::Nobody => false,
+            })
+        };
         // Ordering: Relaxed: a count that nothing follows from.
-        self.kept.retain(|(of, kept)| {
-            of.strong_count() > 0 && kept.load(super::atomic::Ordering::Relaxed) > 0
+        kept.retain(|(of, kept)| {
+            let waits = kept.load(super::atomic::Ordering::Relaxed) > 0;
+            of.strong_count() > 0 && (waits || is_used(kept))
         });
     }
 
     /// Takes a scope out: whoever calls drops it when nothing is borrowed any more.
     fn end(&mut self, scope: u64) -> Option<Current> {
-        let at = self.all.iter().rposition(|&(other, _)| other == scope)?;
-        let (_, ended) = self.all.remove(at);
+        let at = self.all.iter().rposition(|other| other.number == scope)?;
+        let ended = self.all.remove(at).current;
         if matches!(ended, Current::Own(_)) {
             self.forget_kept();
         }
@@ -251,9 +291,10 @@ impl Scopes {
 struct Scope(Option<u64>);
 
 impl Scope {
-    fn begin(current: Current) -> Self {
+    /// With another root than the scope around it, if one is given.
+    fn begin(current: Current, root: Option<usize>) -> Self {
         // (A thread that is about to end keeps rayon's.)
-        let scope = SCOPES.try_with(|scopes| scopes.borrow_mut().begin(current));
+        let scope = SCOPES.try_with(|scopes| scopes.borrow_mut().begin(current, root));
         Self(scope.ok())
     }
 }
@@ -264,21 +305,6 @@ impl Drop for Scope {
             let ended = SCOPES.try_with(|scopes| scopes.borrow_mut().end(scope));
             drop(ended);
         }
-    }
-}
-
-/// For whom a thread helps, until this ends: then for whom it did before.
-struct Root(usize);
-
-impl Root {
-    fn begin(root: usize) -> Self {
-        Self(ROOT.try_with(|own| own.replace(root)).unwrap_or(0))
-    }
-}
-
-impl Drop for Root {
-    fn drop(&mut self) {
-        _ = ROOT.try_with(|own| own.set(self.0));
     }
 }
 
@@ -308,7 +334,7 @@ impl Current {
 
     #[inline(never)]
     fn within_other<R>(self, work: impl FnOnce() -> R) -> R {
-        let _scope = Scope::begin(self);
+        let _scope = Scope::begin(self, None);
         work()
     }
 
@@ -324,12 +350,11 @@ impl Current {
 
     #[inline(never)]
     fn help_own<R>(self, root: usize, work: impl FnOnce() -> R) -> R {
-        let is_root = ROOT.try_with(|own| core::ptr::from_ref(own).addr() == root);
-        if is_root == Ok(false) {
+        if own_root().is_some_and(|own| own != root) {
             number_this_thread();
         }
-        let _root = Root::begin(root);
-        self.within(work)
+        let _scope = Scope::begin(self, Some(root));
+        work()
     }
 }
 
@@ -375,12 +400,13 @@ mod tests {
     #[test]
     fn scopes_that_cross_leave_nothing_behind() {
         let (one, other) = (Arc::new(Few(2, None)), Arc::new(Few(3, None)));
-        let a = Scope::begin(Current::own(one.clone()));
-        let b = Scope::begin(Current::own(other.clone()));
+        let begin = |workers| Scope::begin(Current::own(workers), None);
+        let a = begin(one.clone());
+        let b = begin(other.clone());
         assert_eq!(threads(), Some(3));
         drop(a);
         assert_eq!((threads(), Arc::strong_count(&one)), (Some(3), 1));
-        let c = Scope::begin(Current::own(one.clone()));
+        let c = begin(one.clone());
         assert_eq!(threads(), Some(2));
         drop(b);
         assert_eq!((threads(), Arc::strong_count(&other)), (Some(2), 1));
@@ -390,11 +416,27 @@ mod tests {
     }
 
     #[test]
+    fn who_helps_several_that_cross_is_at_last_its_own_root_again() {
+        let own = root();
+        let helps = |root| Scope::begin(Current::own(Arc::new(Few(2, None))), Some(root));
+        let (first, second) = (helps(1), helps(2));
+        assert_eq!(root(), 2);
+        // What it asks for meanwhile is for the same.
+        let within = Scope::begin(Current::Nobody, None);
+        assert_eq!(root(), 2);
+        drop(within);
+        drop(first);
+        assert_eq!(root(), 2);
+        drop(second);
+        assert_eq!(root(), own);
+    }
+
+    #[test]
     fn whoever_has_workers_last_goes_on_though_they_panic_as_they_end() {
         let ended = Arc::new(AtomicUsize::new(0));
         let scope = || {
             let workers = Arc::new(Few(2, Some(Arc::clone(&ended))));
-            Scope::begin(Current::own(workers))
+            Scope::begin(Current::own(workers), None)
         };
         let went_on = catch_unwind(|| {
             // The end of a scope, and a handle of one that looks while that ends.
@@ -480,7 +522,7 @@ mod tests {
                     comes(&came);
                     // Another's scope, in the middle of this.
                     let other = Arc::new(EndsInWaits(Arc::clone(&ended)));
-                    OUTER.set(Some(Scope::begin(Current::own(other))));
+                    OUTER.set(Some(Scope::begin(Current::own(other), None)));
                     return true;
                 }
                 false

@@ -49,25 +49,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A larger one, with threads that do something else while they wait: `examples/own_workers.rs`.
+//! A larger one, whose threads do the engine's own jobs, too, and help each other while they wait: `examples/own_workers.rs`.
 //!
 //! # The contract
 //! *Nothing needs workers.* A thread that asks does all that nobody else has begun, and waits for those alone who have begun.
-//! So no implementation can make a result differ; nor hold a run up, but by a method that does not come back, or a thread that
-//! stops in the middle of a job. It may drop jobs, keep them for ever, or run them in any order, long after all is done, or on
+//! So no implementation can make a result differ; nor hold a run up, but by a method that does not come back, a
+//! [`yield_now`](Workers::yield_now) that runs what waits for the thread that it runs on, or a thread that stops in the middle
+//! of a job. It may drop jobs, keep them for ever, or run them in any order, long after all is done, or on
 //! the thread that hands them over; and say of another number of threads each time that they are there. (What depends on
 //! threads under rayon, ids in a universe that is not [ordered](crate::world::Universe::ordered), say, does so here.)
 //!
-//! *Panics.* One of a method of [`Workers`] ends there, and one of their `drop` where the library has the last handle; an event of [`tracing`] (`workers_panicked`, a warning) tells of it, and
-//! who asked goes on without help. One of a closure, in a loop or a processor that a helper ran, goes on where that was
+//! *Panics.* One of a method of [`Workers`] ends there; an event of [`tracing`] (`workers_panicked`, a warning) tells of it, and
+//! who asked goes on without help. So does one of their `drop`, where that comes in the middle of something: on a helper, in a
+//! wait. Where [`with_workers`] drops them as the last who has them, its caller gets it. One of a closure, in a loop or a processor that a helper ran, goes on where that was
 //! begun, as with rayon, and not on the helper's thread.
 //!
 //! *Progress.* Handing a job over is a call of [`Workers::spawn`] and some atomic accesses, none of which waits; so is
-//! beginning it. The library holds no lock meanwhile, so a method may take locks of its own (not one that is held round the
-//! call that asks: a world's, say). Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
+//! beginning it. The library holds no lock meanwhile, so a method may take locks of its own (not one that the
+//! caller holds while it asks: that of a `Mutex<World>`, say). Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
 //! work that they begin they do alone, and jobs that they run do nothing there.
 //!
-//! *Threads.* Each method is called on the thread that asks, which may be any that helps, several at once. A thread that asks, or
+//! *Threads.* A method is called on whichever thread asks: the one within [`with_workers`], or one that runs a job, for a loop
+//! within a loop. So several may call at once. A thread that asks, or
 //! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
 //! middle. It may wait, and others go on on its thread meanwhile; where several of them are within [`with_workers`], what any of
 //! them asks for is asked of those whose call began last on that thread and has not ended. Processors that are bound to the thread of the schedule run on
@@ -96,7 +99,8 @@ pub const MOST_THREADS: usize = 256;
 ///
 /// It holds for the calling thread, and for those that help it while they do; within another, until the inner ends. Each
 /// parallel call looks at a thread-local value for it; loops over rows, single operations and what one thread does alone do
-/// not. As long as jobs wait that nobody has run or dropped, the thread may keep a weak handle of the workers. See [the contract](crate::workers#the-contract).
+/// not. Where jobs wait as a call ends, the thread keeps a weak handle of the workers (their memory, not their value) until
+/// a later call ends on it. See [the contract](crate::workers#the-contract).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -127,7 +131,8 @@ pub const MOST_THREADS: usize = 256;
 /// ```
 ///
 /// # Panics
-/// If `work` does, or the workers as they are dropped, where this call was the last who had them. The thread asks whom it asked before.
+/// If `work` does; or, when it is done, the `drop` of the workers, if nobody else has them any more. Whom the thread asked
+/// before, it asks again.
 #[doc(alias = "install")]
 pub fn with_workers<R>(workers: Arc<dyn Workers>, work: impl FnOnce() -> R) -> R {
     let (mut done, mut panicked) = (None, None);

@@ -30,6 +30,10 @@ pub trait Workers: Send + Sync {
     ///
     /// What it does delays who waits, to its end: something short, therefore. By itself it does nothing.
     ///
+    /// It is called in the middle of what the thread was at, which may hold locks: that of a resource's value which a
+    /// processor has locked round its loop, say. What takes the same one here, a [job](Job) too, waits for ever
+    /// ([`Schedule`](crate::processor::Schedule), *Locks*). Nothing of the library's own is held.
+    ///
     /// It is needed where what helps waits for something that this thread alone would do: a job that is bound to it.
     fn yield_now(&self) -> bool {
         false

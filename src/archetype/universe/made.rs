@@ -76,8 +76,13 @@ impl Universe {
     /// in the other, and entities do not move between them. Values, prototypes, templates and queries of run time
     /// ([`DynamicQuery`](crate::query::DynamicQuery)) that were made with one serve the worlds of both, as they name
     /// fragments only (handles in values lead to where they led); so does a snapshot, as of any other universe that has
-    /// registered the same. It has the options of [`new`](Self::new), is [ordered](Self::ordered) if this one is, and finds
-    /// memory that others left as they do. They end in any order; the last one takes the registry along.
+    /// registered the same. It is [ordered](Self::ordered) if this one is. Its other options are those of [`new`](Self::new),
+    /// whatever this one's are: each keeps up to 256 MiB of empty chunks, so many small ones are made by
+    /// [`like_with`](Self::like_with), with less. As `new` it takes over memory that a universe has left.
+    ///
+    /// They end in any order; the last one takes the registry along. What a registry knows of types are functions of the code
+    /// that registered them: so a universe for code that is [loaded anew](crate::guide#hot-reload) is a `new` one, never like
+    /// one of before; and before a library is unloaded all universes that are like each other have ended.
     ///
     /// Registering is as it is in one universe: any thread of any of them at any time, lock-free.
     ///

@@ -216,8 +216,8 @@ impl World {
     /// Applies what recorders have left: see [`Commands`](crate::command::Commands) for the order. Entities
     /// that were created join the world, whole chunks as they are (unless more than an eighth of their composition's
     /// rows are free: then these are filled); all commands for one entity become one
-    /// change; the changes are made on all threads of the current rayon pool, with the same result for any
-    /// number of them. A thread outside of the pool works too, in place of one of them, or alone where rayon can make no
+    /// change; the changes are made on all threads of the current rayon pool (or the program's own
+    /// [workers](crate::workers)), with the same result for any number of them. A thread outside of the pool works too, in place of one of them, or alone where rayon can make no
     /// threads.
     ///
     /// What closures, observers and drops record meanwhile is applied, too, round by round, and so

@@ -154,7 +154,8 @@ impl Flush<'_> {
     }
 
     /// Keeps a chunk for going as it is, if it may: all of its entities change alike, and either nothing of theirs
-    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`]. Which way, and where.
+    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`]; nothing comes by default. Which
+    /// way, and where.
     fn withhold(
         &mut self,
         world: &mut World,

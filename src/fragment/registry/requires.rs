@@ -46,11 +46,14 @@ impl FragmentRegistry {
     ///   nearest to the fragment says how it is made: an owner that comes itself before one that is required; among those
     ///   that are equally near, the one that was registered first (so whoever wants the same each time registers types on
     ///   one thread). Said again of the same two, the first `make` stays.
-    /// * It is about what comes. Who has the owner may lose what it needs: by [`remove`](crate::world::World::remove), or
+    /// * It is about what comes. Who loses the owner keeps what came with it; who has the owner may lose what it needs: by [`remove`](crate::world::World::remove), or
     ///   if a [`swap`](crate::world::World::swap) names it as going. It comes back when the owner is added again. (To refuse
     ///   it would make the removal of one fragment depend on all others.) And what is copied as it is has what it had: a
     ///   [clone](crate::world::World::clone_entity), an entity that moves to another world, or a world that is loaded. What
     ///   a file from before lacks is added by [`add_required`](crate::world::World::add_required).
+    /// * Both are fragments or tags. Shared and const shared values, and those of chunks, neither require nor are required: a
+    ///   type that is also used so is meant as a fragment here. (What all chunks that match begin with is a
+    ///   [rule](crate::world::World::set_chunk_rule).)
     /// * Prototypes and templates say of themselves what they were given; their copies have more.
     /// * It is said for all worlds of the [universe](crate::world::Universe), before any of them, or a recorder, has met the
     ///   owner in what comes: from then on it is settled what it requires.

@@ -25,7 +25,7 @@ use crate::sync::fork_join;
 const IDLE: Duration = Duration::from_millis(10);
 
 /// Several simulations, each a world with processors and a rate of its own, on the threads of the current rayon
-/// pool.
+/// pool, or the program's own [workers](crate::workers).
 ///
 /// ```
 /// use std::time::Duration;

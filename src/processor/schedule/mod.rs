@@ -26,7 +26,8 @@ use precedences::Precedences;
 ///
 /// A [run](Self::run) goes through the [phases](super::Phase). In each the processors run in the
 /// order that they ask for; those that touch nothing in common may run side by side, on the threads
-/// of the current rayon pool, with the same result as one after the other: their commands, their
+/// of the current rayon pool (or the program's own [workers](crate::workers)), with the same result as one after the other:
+/// their commands, their
 /// signals and the versions of what they change come in the order of the schedule; so do the
 /// signals of exclusive processors, and of closures and observers that a flush runs, at the place
 /// of that flush. Two touch something in common if one writes what the other reads or writes and
@@ -40,7 +41,7 @@ use precedences::Precedences;
 /// loops is in the processor's, on whatever thread that is.
 ///
 /// *Locks:* a processor that waits for its own parallel loop may run other processors meanwhile, as any code on rayon
-/// does. One that holds a lock then, which another one takes too, may wait for itself for ever.
+/// does (with [workers](crate::workers) of the program's own, if their `yield_now` runs jobs). One that holds a lock then, which another one takes too, may wait for itself for ever.
 ///
 /// *Missing resources* are found before a phase begins, or that part of it which follows a flush: none of its
 /// processors runs then, and the first that is missing, in order, is the error. But what a processor with

@@ -57,6 +57,7 @@ impl<S: States> NextState<S> {
 
     /// Asks for this state, instead of what was asked for before. Where it is the one that is there, it is left and entered
     /// again: a level that begins anew. O(1).
+    /// (Bevy's `set`, from 0.18 on; this crate's [`set`](Self::set) is its `set_if_neq`.)
     #[doc(alias = "restart")]
     pub fn reenter(&mut self, state: S) {
         self.asked = Some(Asked { state, anew: true });
@@ -114,14 +115,25 @@ impl Commands<'_> {
     ///
     /// let mut world = World::new();
     /// world.init_state("playing");
-    /// world.create((WithinState("playing"),))?;
     /// let mut schedule = Schedule::new();
     /// schedule.add_composite(state_transition::<&str>("screen"));
+    /// schedule.add(
+    ///     processor("plant", |mut commands: Commands<'_>| {
+    ///         _ = commands.create((WithinState("playing"), "a tree"));
+    ///     })
+    ///     .after("screen")
+    ///     .run_if_entered("playing"),
+    /// );
     /// schedule.run(&mut world)?;
+    /// let trees = |world: &mut World| -> Result<Vec<Entity>, WorldError> {
+    ///     Ok(world.query::<Entity, With<&str>>()?.iter().collect())
+    /// };
+    /// let before = trees(&mut world)?;
+    /// // The level begins anew: its tree goes, and another one is planted.
     /// world.commands().reenter_state("playing");
     /// schedule.run(&mut world)?;
-    /// assert!(world.resources().get::<State<&str>>().unwrap().has_left("playing"));
-    /// assert_eq!(world.count(), 0);
+    /// let after = trees(&mut world)?;
+    /// assert!(before.len() == 1 && after.len() == 1 && before != after);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(alias = "restart")]

@@ -61,9 +61,9 @@ impl<S: States + Plain> State<S> {
     /// more is refused, by its name, if the world was in it, or if it is asked for, or somebody lived within it
     /// ([`StateNotRead`](crate::world::SnapshotError::StateNotRead), [`NotRead`](crate::world::SnapshotError::NotRead)):
     /// [`LoadOptions`](crate::world::LoadOptions) leave the two resources out (`skip_state` of `NAME` and `NAME.next`), and the
-    /// fragments (`skip` of `NAME.within`), or make others of these (`convert`). Other types must be the same as when the file was made: who will
+    /// fragments (`skip` of `NAME.within` and of `NAME.within.shared`), or make others of these (`convert` of the same names). Other types must be the same as when the file was made: who will
     /// change one takes [`register_with`](Self::register_with), and writes what he can read for ever. (An enum of one state has no bytes,
-    /// so who lives within it has a tag, which is no fragment later: give it a `repr(u8)` from the beginning, or `skip` those.)
+    /// so who lives within it has a tag, which is no fragment later: give it a `repr(u8)` from the beginning, or `skip` `NAME.within`.)
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -16,7 +16,8 @@ use crate::world::World;
 /// Where in a schedule the state of a type changes: a composite of this name, for
 /// [`Schedule::add_composite`](crate::processor::Schedule::add_composite), to be placed as others are. One transition at most comes
 /// about each time that the schedule comes by: the one that was asked for last by [`NextState`] or
-/// [`Commands::set_state`](crate::command::Commands::set_state). Commands that were recorded before it in the run are flushed
+/// [`Commands::set_state`](crate::command::Commands::set_state), or
+/// [`reenter_state`](crate::command::Commands::reenter_state). Commands that were recorded before it in the run are flushed
 /// first, and so count. The first time that it comes by, the [`State`] that there was at first is entered, and what was asked
 /// for waits for the next.
 ///

@@ -51,7 +51,8 @@ struct Span<'a, D: QueryData, F: QueryFilter> {
 unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
-    /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
+    /// Lends the data of each entity, on all threads of the current rayon pool (or the program's own
+    /// [workers](crate::workers)): these take whole chunks, or,
     /// where there are few chunks, rows. The order is not fixed. A thread outside of the pool that calls takes part, in
     /// place of one of them. A panic of `each` comes back when the other threads are done with what they have taken.
     ///

@@ -198,7 +198,7 @@ impl Spawner {
         shares(&entries.collect::<Vec<_>>(), self.total)
     }
 
-    /// Creates all, on all threads of the rayon pool: the same for any number of them. O(entities × fragments + entries log
+    /// Creates all, on all threads of the current rayon pool: the same for any number of them. O(entities × fragments + entries log
     /// entries).
     ///
     /// One batch for each entry, in order; observers see each once, when all are there. All or none: if ids or memory

@@ -166,7 +166,8 @@ impl PlannedArchetype {
                     Some(last) if key.len() > 1 => *last = (&*key).into(),
                     _ => self.keys.push((&*key).into()),
                 }
-                // Two that differed are not to become one, here or in another archetype.
+                // Two that differed are not to become one, here or in another archetype. (The very same value under two
+                // numbers may.)
                 let of = shared.entry(id).or_insert_with(|| Arc::clone(value));
                 if !Arc::ptr_eq(of, value) {
                     return Err(CheckpointError::EqualNow {

@@ -71,7 +71,7 @@ impl World {
     }
 
     /// Creates `count` entities with clones of a prototype's values, and its shared values. O(values), a chunk at a
-    /// time: columns are filled one after the other, on all threads of the rayon pool if there are many, and plain
+    /// time: columns are filled one after the other, on all threads of the current rayon pool if there are many, and plain
     /// values by wide stores. Handles are as those of [`create_batch`](Self::create_batch), and so is everything,
     /// for any number of threads.
     ///
@@ -116,7 +116,7 @@ impl World {
     /// here. Copies with other shared values are those of another prototype, or get them afterwards, by
     /// [`add_slice`](Self::add_slice) with `|_| ().shared(value)`.
     ///
-    /// `make` is called on any thread of the rayon pool, in any order, and may run at the same time as itself. So it
+    /// `make` is called on any thread of the current rayon pool, in any order, and may run at the same time as itself. So it
     /// has no state of its own: what is to be random is made of the copy's number (a generator seeded by it, a hash of
     /// it), and is the same for any number of threads then. What is to be made one after the other, of an iterator for
     /// one, is given to [`Commands::create_copies_with`], whose closure may change what it holds. If `make` panics,

@@ -17,7 +17,7 @@ impl World {
     /// the first copy, in their order, then those of the second, and so on: `chunks(group.len())` are the copies.
     ///
     /// As [`create_copies`](Self::create_copies) for each member in turn, in one call: O(values), a chunk at a time, on all
-    /// threads of the rayon pool if there are many; and for each copy O(members), and O(values that name members), which are
+    /// threads of the current rayon pool if there are many; and for each copy O(members), and O(values that name members), which are
     /// led over when all are written. Handles, and everything, are the same for any number of threads.
     ///
     /// All or none: if ids or memory run out, or if a `clone`, or what leads a value over, panics, there is no new entity,

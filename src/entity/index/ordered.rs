@@ -316,6 +316,9 @@ impl Core {
             };
             match claimed {
                 Ok(_) => {
+                    if mutant::active("claim_takes_all") {
+                        seen = FULL;
+                    }
                     if left == 0 {
                         self.mark_later(cache, tally, span::of(word), span::lane(word));
                     }

@@ -39,8 +39,9 @@ impl World {
     ///
     /// # Panics
     /// If the `drop` of a value, or of a [template](Bundle::per_chunk), that is replaced panics; the new values are in place
-    /// then. If the `clone` of a chunk fragment panics, with which a new chunk was to begin, or the `eq` or `hash` of a
-    /// shared value; nothing has changed then.
+    /// then. If the `clone` of a chunk fragment panics, with which a new chunk was to begin, the `eq` or `hash` of a
+    /// shared value, or what makes a value that is
+    /// [required](crate::fragment::FragmentRegistry::require_with); nothing has changed then.
     #[inline]
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {

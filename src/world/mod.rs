@@ -461,6 +461,8 @@ impl Drop for World {
             drop(core::mem::take(&mut self.resources));
         });
         note(&mut panicked, || drop(core::mem::take(&mut self.come)));
+        // With it its makers of what is required, which the registry has still: so none of them ends here.
+        note(&mut panicked, || drop(core::mem::take(&mut self.bundles)));
         self.seat.end();
         resume_alone(panicked);
     }

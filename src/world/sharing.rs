@@ -129,14 +129,20 @@ impl World {
             self.shared_group(archetype, row.chunk, edge.target, shared)
         };
         if edge.target == archetype {
-            let to = self.room_elsewhere(archetype, row, group)?;
+            let to = match self.room_elsewhere(archetype, row, group) {
+                Ok(to) => to,
+                Err(error) => return Err(refused(stock, error)),
+            };
             let panicked = self.replace_by(archetype, row, edge, write);
             if let Some(to) = to {
                 self.move_within(archetype, row, entity, to);
             }
             return Ok(first(panicked, self.has_got(archetype, entity, edge)));
         }
-        let to = self.room(edge.target, group)?;
+        let to = match self.room(edge.target, group) {
+            Ok(to) => to,
+            Err(error) => return Err(refused(stock, error)),
+        };
         let told = self.leaves(archetype, row, edge.target);
         let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);

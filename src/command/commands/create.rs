@@ -12,8 +12,9 @@ impl Commands<'_> {
     /// As for [`World::create`](crate::world::World::create).
     ///
     /// # Panics
-    /// If the `eq` or `hash` of a shared value panics; then there is no new entity. If the `drop` of a
-    /// [template](Bundle::per_chunk) panics that comes too late; then it is there.
+    /// If the `eq` or `hash` of a shared value panics, or what makes a value that is
+    /// [required](crate::fragment::FragmentRegistry::require_with): it is made here, not in the flush; then there is
+    /// no new entity. If the `drop` of a [template](Bundle::per_chunk) panics that comes too late; then it is there.
     // Always: a bundle that is built where it is called for goes to its columns by way of registers, not of memory.
     #[inline(always)]
     #[doc(alias = "spawn")]
@@ -66,7 +67,8 @@ impl Commands<'_> {
     /// As for [`World::create_copies`](crate::world::World::create_copies).
     ///
     /// # Panics
-    /// If a `clone` does, or, for shared values that this recorder's memory does not know yet, an `eq`.
+    /// If a `clone` does, what makes a value that is [required](crate::fragment::FragmentRegistry::require_with),
+    /// or, for shared values that this recorder's memory does not know yet, an `eq`.
     #[inline]
     #[doc(alias = "instantiate")]
     #[doc(alias = "spawn_prefab")]

@@ -59,9 +59,11 @@ impl FragmentRegistry {
     ///   owner in what comes: from then on it is settled what it requires.
     ///
     /// `make` is called on any thread that creates entities or flushes, once for each value, and should give equal values:
-    /// in which order it is called is nobody's to know. If it panics, nothing has changed: the call that needed the value
-    /// goes on with the panic, a batch or copies are not created, and of a flush the entities at hand are
-    /// [refused](crate::world::WorldError::Interrupted) their change.
+    /// in which order it is called is nobody's to know. If it panics, the call that needed the value goes on with the panic,
+    /// and no entity has a part of a change. A call for one entity has changed nothing; a batch or copies are not created; of
+    /// a slice, of all that match and of [`add_required`](crate::world::World::add_required) some are done, whole runs of
+    /// them, and the others are as they were; of a flush the entities at hand are
+    /// [refused](crate::world::WorldError::Interrupted) their change, and the others get theirs.
     ///
     /// Any thread; lock-free. Where nothing is required it costs nothing; where something is, what comes with others is made
     /// beside the chunk and copied there, and bundles whose entities come with more than they name are created one by one.

@@ -185,7 +185,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Panics
     /// If `bundle` panics: the entities before are done, the others unchanged. If the `drop` of a value
     /// that is replaced panics: some of the entities are done, that one among them. If the `clone` of a chunk fragment
-    /// does, with which a new chunk was to begin, or the `eq` or `hash` of a shared value that comes: some are done. If a
+    /// does, with which a new chunk was to begin, the `eq` or `hash` of a shared value that comes, or what makes a value
+    /// that is [required](crate::fragment::FragmentRegistry::require_with): some are done. If a
     /// [filter of chunks](Self::filter_chunks) panics: see there.
     #[doc(alias = "set")]
     #[doc(alias = "insert")]

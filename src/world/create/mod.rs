@@ -41,8 +41,9 @@ impl World {
     /// A fragment that stands there twice or is too large, no id or no memory left. The bundle is dropped then.
     ///
     /// # Panics
-    /// If the `eq` or `hash` of a shared value panics, or the `clone` of a chunk fragment with which a new chunk was to
-    /// begin; then there is no new entity. If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and
+    /// If the `eq` or `hash` of a shared value panics, the `clone` of a chunk fragment with which a new chunk was to
+    /// begin, or what makes a value that is [required](crate::fragment::FragmentRegistry::require_with);
+    /// then there is no new entity. If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and
     /// the `drop` of that template panics; the entity is there then.
     #[inline]
     #[doc(alias = "spawn")]

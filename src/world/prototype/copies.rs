@@ -58,7 +58,8 @@ impl World {
     /// As for [`create_copies`](Self::create_copies).
     ///
     /// # Panics
-    /// If a `clone` panics; then there is no new entity. If an observer does, which is told of it; then it is there.
+    /// If a `clone` panics, or what makes a value that is [required](crate::fragment::FragmentRegistry::require_with);
+    /// then there is no new entity. If an observer does, which is told of it; then it is there.
     #[doc(alias = "instantiate")]
     #[doc(alias = "spawn_prefab")]
     pub fn create_copy(&mut self, prototype: &Prototype) -> Result<Entity, WorldError> {

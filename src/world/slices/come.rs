@@ -92,7 +92,9 @@ impl World {
     ///
     /// # Panics
     /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then; if the `drop` of a value
-    /// that is replaced panics, also those that lie beside it. The others are as they were: `bundle` is asked no more.
+    /// that is replaced panics, also those that lie beside it; if what makes a
+    /// [required value](crate::fragment::FragmentRegistry::require_with) does, some are done, whole runs of them.
+    /// The others are as they were: `bundle` is asked no more.
     pub fn add_slice<B: Bundle>(
         &mut self,
         entities: &[Entity],

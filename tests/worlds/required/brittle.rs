@@ -163,3 +163,41 @@ fn a_constructor_that_panics_leaves_the_world_whole_and_each_value_is_dropped_on
         assert!(panics > 0, "{name}");
     }
 }
+
+/// What a constructor holds, whose end panics.
+struct Brittle(Arc<AtomicUsize>);
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("a captive's end");
+    }
+}
+
+#[test]
+fn what_constructors_hold_ends_with_the_universe_once_each_whoever_met_their_owner() {
+    for &(name, way) in BRITTLE {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let mut world = World::new();
+        let held = Brittle(Arc::clone(&ended));
+        let made = move || {
+            let _ = &held;
+            1_u8
+        };
+        world.registry().require_with::<Sprite, u8>(made).unwrap();
+        let held = Brittle(Arc::clone(&ended));
+        let made = move || {
+            let _ = &held;
+            1_u16
+        };
+        world.registry().require_with::<Sprite, u16>(made).unwrap();
+        let batch = world.create_batch((0..7).map(|n| (Other(n),))).unwrap();
+        let others: Vec<Entity> = batch.iter(&world).collect();
+        way(&mut world, &others);
+        assert_eq!(ended.load(Ordering::Relaxed), 0, "{name}");
+        // An abort if one ends while the panic of the other is under way.
+        let end = catch_unwind(AssertUnwindSafe(|| drop(world)));
+        assert!(end.is_err(), "{name}");
+        assert_eq!(ended.load(Ordering::Relaxed), 2, "{name}");
+    }
+}

@@ -1,5 +1,5 @@
 //! Recorders and a flush: of a million entities, beside a memset of as many bytes by the same threads; and of few
-//! commands, as a frame has them, beside the same changes made at once.
+//! commands, as a frame has them, beside the same changes made at once, and beside other stores.
 //!
 //! `cargo bench --package megachunk-benches --bench commands`
 //!
@@ -9,9 +9,10 @@
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use megachunk::cli::measure::provide_processors;
+use megachunk::cli::measure::{Pool, provide_processors};
+use megachunk::cli::workload::ecs::{EcsWorkload, Size};
 use megachunk::prelude::*;
-use megachunk_benches::thread_counts;
+use megachunk_benches::{Course, registry, thread_counts};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -189,6 +190,31 @@ fn flush_few(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Time a mix of commands, so many in each flush, as the program's `ecs flush_few` does.
+fn flush_few_mixed(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("flush_few");
+    group.throughput(Throughput::Elements(1));
+    let (registry, pool) = (registry(), Pool::start(1));
+    let pool = pool.expect("the system grants a thread");
+    for few in [1, 10, 100] {
+        let workload = EcsWorkload::FlushFew(few);
+        for entrant in registry.worlds(workload) {
+            if !entrant.is_admitted(workload, 1) {
+                continue;
+            }
+            let course = Course::new(&pool, 1, 1, || {
+                let subject = entrant.set_up(workload, 1, Size::Full);
+                subject.unwrap_or_else(|why| panic!("{}: {why}", entrant.name()))
+            });
+            let id = BenchmarkId::new(format!("mixed/{}", entrant.name()), few);
+            group.bench_function(id, |bencher| {
+                bencher.iter_custom(|commands| course.time(0, commands));
+            });
+        }
+    }
+    group.finish();
+}
+
 fn main() {
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -214,6 +240,7 @@ fn main() {
     }
     group.finish();
     flush_few(&mut criterion);
+    flush_few_mixed(&mut criterion);
     nothing_recorded(&mut criterion);
     criterion.final_summary();
 }

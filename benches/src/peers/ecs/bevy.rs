@@ -51,6 +51,23 @@ fn get_slice(world: &World, positions: &QueryState<&Position>, ids: &[Entity]) -
     Tally::of(found.map(|position| position.expect("it lives").0[0]))
 }
 
+/// Records one command of a mix.
+#[inline(always)]
+fn record(commands: &mut Commands<'_, '_>, mixed: Mixed<Entity>) {
+    match mixed {
+        Mixed::Spawn(number) => {
+            commands.spawn(body(number));
+        }
+        Mixed::Despawn(id) => commands.entity(id).despawn(),
+        Mixed::Insert(id) => {
+            commands.entity(id).insert(Extra(values::EXTRA));
+        }
+        Mixed::Remove(id) => {
+            commands.entity(id).remove::<Extra>();
+        }
+    }
+}
+
 impl Bevy {
     /// The world, and the query of positions, which knows all of its archetypes.
     fn known_positions(&mut self) -> (&World, &QueryState<&'static Position>) {
@@ -204,30 +221,26 @@ impl EcsContender for Bevy {
             Deferred::Mix(mixed) => {
                 let parts = mixed.par_chunks(mixed.len().div_ceil(threads).max(1));
                 let parts = parts.zip(queues.par_iter_mut());
-                let record = |(part, queue): (&[Mixed<Entity>], &mut CommandQueue)| {
+                let run = |(part, queue): (&[Mixed<Entity>], &mut CommandQueue)| {
                     let mut commands = Commands::new(queue, world);
-                    for &mixed in part {
-                        match mixed {
-                            Mixed::Spawn(number) => {
-                                commands.spawn(body(number));
-                            }
-                            Mixed::Despawn(id) => commands.entity(id).despawn(),
-                            Mixed::Insert(id) => {
-                                commands.entity(id).insert(Extra(values::EXTRA));
-                            }
-                            Mixed::Remove(id) => {
-                                commands.entity(id).remove::<Extra>();
-                            }
-                        }
-                    }
+                    part.iter().for_each(|&mixed| record(&mut commands, mixed));
                 };
-                pool.install(|| parts.for_each(record));
+                pool.install(|| parts.for_each(run));
             }
         }
     }
 
     fn flush(&mut self, _pool: &ThreadPool) {
         for queue in &mut self.queues {
+            queue.apply(&mut self.world);
+        }
+    }
+
+    fn flush_few(&mut self, commands: &[Mixed<Entity>], few: usize) {
+        let mut queue = CommandQueue::default();
+        for few in commands.chunks(few) {
+            let mut commands = Commands::new(&mut queue, &self.world);
+            few.iter().for_each(|&mixed| record(&mut commands, mixed));
             queue.apply(&mut self.world);
         }
     }

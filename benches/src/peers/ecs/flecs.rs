@@ -62,6 +62,17 @@ fn remove(world: &World, id: Entity) {
     world.entity_from_id(id).remove(Extra::id());
 }
 
+/// Records one command of a mix.
+#[inline(always)]
+fn record_one(world: &World, mixed: Mixed<Entity>) {
+    match mixed {
+        Mixed::Spawn(number) => spawn(world, number),
+        Mixed::Despawn(id) => world.entity_from_id(id).destruct(),
+        Mixed::Insert(id) => insert(world, id, values::EXTRA),
+        Mixed::Remove(id) => remove(world, id),
+    }
+}
+
 /// Records the part of thread `at` of so many, on its stage.
 fn record(world: &World, what: &Deferred<'_, Entity>, at: usize, threads: usize) {
     let part = |ids| part_of(ids, at, threads).iter().copied();
@@ -81,12 +92,7 @@ fn record(world: &World, what: &Deferred<'_, Entity>, at: usize, threads: usize)
         }),
         Deferred::Mix(mixed) => {
             for &mixed in part_of(mixed, at, threads) {
-                match mixed {
-                    Mixed::Spawn(number) => spawn(world, number),
-                    Mixed::Despawn(id) => world.entity_from_id(id).destruct(),
-                    Mixed::Insert(id) => insert(world, id, values::EXTRA),
-                    Mixed::Remove(id) => remove(world, id),
-                }
+                record_one(world, mixed);
             }
         }
     }
@@ -247,6 +253,14 @@ impl EcsContender for Flecs {
             self.world.defer_end();
         } else {
             self.world.readonly_end();
+        }
+    }
+
+    fn flush_few(&mut self, commands: &[Mixed<Entity>], few: usize) {
+        for few in commands.chunks(few) {
+            self.world.defer_begin();
+            few.iter().for_each(|&mixed| record_one(&self.world, mixed));
+            self.world.defer_end();
         }
     }
 

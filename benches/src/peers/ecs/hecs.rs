@@ -42,6 +42,17 @@ fn get(world: &World, ids: &[Entity]) -> Tally {
     tally
 }
 
+/// Records one command of a mix.
+#[inline(always)]
+fn record(buffer: &mut CommandBuffer, mixed: Mixed<Entity>) {
+    match mixed {
+        Mixed::Spawn(number) => buffer.spawn(body(number)),
+        Mixed::Despawn(id) => buffer.despawn(id),
+        Mixed::Insert(id) => buffer.insert_one(id, Extra(values::EXTRA)),
+        Mixed::Remove(id) => buffer.remove_one::<Extra>(id),
+    }
+}
+
 impl EcsContender for Hecs {
     type Id = Entity;
 
@@ -174,23 +185,24 @@ impl EcsContender for Hecs {
             Deferred::Mix(mixed) => {
                 let parts = mixed.par_chunks(mixed.len().div_ceil(threads).max(1));
                 let parts = parts.zip(buffers.par_iter_mut());
-                let record = |(part, buffer): (&[Mixed<Entity>], &mut CommandBuffer)| {
-                    for &mixed in part {
-                        match mixed {
-                            Mixed::Spawn(number) => buffer.spawn(body(number)),
-                            Mixed::Despawn(id) => buffer.despawn(id),
-                            Mixed::Insert(id) => buffer.insert_one(id, Extra(values::EXTRA)),
-                            Mixed::Remove(id) => buffer.remove_one::<Extra>(id),
-                        }
-                    }
+                let run = |(part, buffer): (&[Mixed<Entity>], &mut CommandBuffer)| {
+                    part.iter().for_each(|&mixed| record(buffer, mixed));
                 };
-                pool.install(|| parts.for_each(record));
+                pool.install(|| parts.for_each(run));
             }
         }
     }
 
     fn flush(&mut self, _pool: &ThreadPool) {
         for buffer in &mut self.1 {
+            buffer.run_on(&mut self.0);
+        }
+    }
+
+    fn flush_few(&mut self, commands: &[Mixed<Entity>], few: usize) {
+        let mut buffer = CommandBuffer::new();
+        for few in commands.chunks(few) {
+            few.iter().for_each(|&mixed| record(&mut buffer, mixed));
             buffer.run_on(&mut self.0);
         }
     }

@@ -43,6 +43,19 @@ fn get(world: &World, ids: &[Entity]) -> Tally {
     tally
 }
 
+/// Records one command of a mix.
+#[inline(always)]
+fn record_one(buffer: &mut CommandBuffer, mixed: Mixed<Entity>) {
+    match mixed {
+        Mixed::Spawn(number) => {
+            buffer.push(body(number));
+        }
+        Mixed::Despawn(id) => buffer.remove(id),
+        Mixed::Insert(id) => buffer.add_component(id, Extra(values::EXTRA)),
+        Mixed::Remove(id) => buffer.remove_component::<Extra>(id),
+    }
+}
+
 /// Records the part of thread `at` of so many.
 fn record(buffer: &mut CommandBuffer, what: &Deferred<'_, Entity>, at: usize, threads: usize) {
     let part = |ids| part_of(ids, at, threads).iter().copied();
@@ -66,14 +79,7 @@ fn record(buffer: &mut CommandBuffer, what: &Deferred<'_, Entity>, at: usize, th
         }),
         Deferred::Mix(mixed) => {
             for &mixed in part_of(mixed, at, threads) {
-                match mixed {
-                    Mixed::Spawn(number) => {
-                        buffer.push(body(number));
-                    }
-                    Mixed::Despawn(id) => buffer.remove(id),
-                    Mixed::Insert(id) => buffer.add_component(id, Extra(values::EXTRA)),
-                    Mixed::Remove(id) => buffer.remove_component::<Extra>(id),
-                }
+                record_one(buffer, mixed);
             }
         }
     }
@@ -172,6 +178,15 @@ impl EcsContender for Legion {
         // They stay on the thread that made them, and there are none.
         let mut resources = Resources::default();
         for buffer in &mut self.buffers {
+            buffer.flush(&mut self.world, &mut resources);
+        }
+    }
+
+    fn flush_few(&mut self, commands: &[Mixed<Entity>], few: usize) {
+        let mut buffer = CommandBuffer::new(&self.world);
+        let mut resources = Resources::default();
+        for few in commands.chunks(few) {
+            few.iter().for_each(|&mixed| record_one(&mut buffer, mixed));
             buffer.flush(&mut self.world, &mut resources);
         }
     }

@@ -57,6 +57,16 @@ impl Recorder<'_> {
         self.entities.delete(id).expect("it lives");
     }
 
+    /// One command of a mix.
+    fn record_one(self, mixed: Mixed<Entity>) {
+        match mixed {
+            Mixed::Spawn(number) => self.spawn(number),
+            Mixed::Despawn(id) => self.despawn(id),
+            Mixed::Insert(id) => self.lazy.insert(id, Extra(values::EXTRA)),
+            Mixed::Remove(id) => self.lazy.remove::<Extra>(id),
+        }
+    }
+
     /// The part of thread `at` of so many.
     fn record(self, what: &Deferred<'_, Entity>, at: usize, threads: usize) {
         let part = |ids| part_of(ids, at, threads).iter().copied();
@@ -77,12 +87,7 @@ impl Recorder<'_> {
             }),
             Deferred::Mix(mixed) => {
                 for &mixed in part_of(mixed, at, threads) {
-                    match mixed {
-                        Mixed::Spawn(number) => self.spawn(number),
-                        Mixed::Despawn(id) => self.despawn(id),
-                        Mixed::Insert(id) => insert(id, values::EXTRA),
-                        Mixed::Remove(id) => self.lazy.remove::<Extra>(id),
-                    }
+                    self.record_one(mixed);
                 }
             }
         }
@@ -247,6 +252,20 @@ impl EcsContender for Specs {
 
     fn flush(&mut self, _pool: &ThreadPool) {
         self.0.maintain();
+    }
+
+    fn flush_few(&mut self, commands: &[Mixed<Entity>], few: usize) {
+        for few in commands.chunks(few) {
+            let entities = self.0.read_resource::<EntitiesRes>();
+            let lazy = self.0.read_resource::<LazyUpdate>();
+            let recorder = Recorder {
+                entities: &entities,
+                lazy: &lazy,
+            };
+            few.iter().for_each(|&mixed| recorder.record_one(mixed));
+            drop((entities, lazy));
+            self.0.maintain();
+        }
     }
 
     fn get_each(&mut self, ids: &[Entity]) -> Tally {

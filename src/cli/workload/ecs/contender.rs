@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
-use super::{Beside, Crowd, Deferred, Solving, Systems, SystemsCase};
+use super::{Beside, Crowd, Deferred, Mixed, Solving, Systems, SystemsCase};
 use crate::cli::workload::Unsupported;
 
 /// What a contender can do in one call for many entities, besides creating them. A workload that
@@ -222,6 +222,12 @@ pub trait EcsContender: Send + Sized + 'static {
         let begin = Instant::now();
         self.flush(pool);
         begin.elapsed()
+    }
+
+    /// Records `commands` on this thread, `few` of them at a time, and applies these before the next ones are recorded;
+    /// no thread works beside it. Only called with [`EcsAbilities::records`].
+    fn flush_few(&mut self, _commands: &[Mixed<Self::Id>], _few: usize) {
+        unreachable!("a contender that says it can implements this")
     }
 
     /// Looks the position of each of `ids` up by its handle, one by one.

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{EcsContender, MILLION, Size, Tally, locked, settle_on, values};
+use super::population::Population;
+use super::{EcsContender, MILLION, Size, Tally, locked, settle_on};
 use crate::cli::measure::{Stopwatch, Subject};
-use crate::cli::workload::{Shuffler, Unsupported};
+use crate::cli::workload::Unsupported;
 
 /// What is recorded, one command for each entity if nothing else is said.
 #[derive(Debug)]
@@ -106,11 +107,10 @@ impl DeferredCase {
 /// One of the cases.
 pub(super) struct Recorded<C: EcsContender> {
     case: DeferredCase,
-    entities: u32,
+    population: Population,
     pool: ThreadPool,
-    /// Room for handles, and the order in which they are named.
+    /// Room for handles.
     ids: Mutex<Vec<C::Id>>,
-    order: Vec<u32>,
 }
 
 impl<C: EcsContender> Recorded<C> {
@@ -120,21 +120,17 @@ impl<C: EcsContender> Recorded<C> {
             DeferredCase::Spawn { many: true } => size.of(5 * MILLION),
             _ => size.of(MILLION),
         };
-        let mut order: Vec<u32> = (0..entities).collect();
-        if matches!(
-            case,
+        let population = match case {
             DeferredCase::Despawn { random: true }
-                | DeferredCase::Change { random: true }
-                | DeferredCase::Mix
-        ) {
-            Shuffler::new(11).shuffle(&mut order);
-        }
+            | DeferredCase::Change { random: true }
+            | DeferredCase::Mix => Population::shuffled(entities),
+            _ => Population::in_order(entities),
+        };
         Ok(Self {
             case,
-            entities,
+            population,
             pool: pool.map_err(|error| Unsupported(error.to_string().into()))?,
             ids: Mutex::new(Vec::with_capacity(entities as usize)),
-            order,
         })
     }
 
@@ -146,7 +142,7 @@ impl<C: EcsContender> Recorded<C> {
         watch: &mut Stopwatch<'_>,
         what: Deferred<'_, C::Id>,
     ) {
-        let commands = u64::from(self.entities)
+        let commands = u64::from(self.population.entities)
             * match what {
                 Deferred::Eight(_) => 8,
                 _ => 1,
@@ -166,68 +162,33 @@ impl<C: EcsContender> Recorded<C> {
         world.flush(&self.pool);
     }
 
-    /// Creates all entities: their handles, in the case's order.
-    fn populate(&self, world: &mut C, ids: &mut Vec<C::Id>) -> Vec<C::Id> {
-        ids.clear();
-        world.spawn_slice(0..self.entities, ids);
-        self.order.iter().map(|&n| ids[n as usize]).collect()
-    }
-
-    /// A tenth of all commands of a mix.
-    fn tenth(&self) -> usize {
-        self.entities as usize / 10
-    }
-
-    /// Creates all entities, gives the component to those that are to lose it: the commands, and how many
-    /// have the component then and will have it.
-    fn mix(&self, world: &mut C, ids: &mut Vec<C::Id>) -> (Vec<Mixed<C::Id>>, usize) {
-        let named = self.populate(world, ids);
-        let tenth = self.tenth();
-        let (despawned, named) = named.split_at(3 * tenth);
-        let (inserted, named) = named.split_at(2 * tenth);
-        let removed = &named[..2 * tenth];
-        world.add_each(removed);
-        let spawned = self.entities..self.entities + 3 * tenth as u32;
-        let mut mixed: Vec<Mixed<C::Id>> = spawned.map(Mixed::Spawn).collect();
-        mixed.extend(despawned.iter().map(|&id| Mixed::Despawn(id)));
-        mixed.extend(inserted.iter().map(|&id| Mixed::Insert(id)));
-        mixed.extend(removed.iter().map(|&id| Mixed::Remove(id)));
-        Shuffler::new(13).shuffle(&mut mixed);
-        (mixed, 2 * tenth)
-    }
-
-    /// What [`EcsContender::positions`] says after a mix.
-    fn mixed_positions(&self) -> Tally {
-        let stay = self.order[3 * self.tenth()..].iter().copied();
-        let new = self.entities..self.entities + 3 * self.tenth() as u32;
-        Tally::of(stay.chain(new).map(|number| values::position(number)[0]))
-    }
-
     /// All steps of the case, on a thread of the pool.
     fn run(&self, watch: &mut Stopwatch<'_>) {
         let ids = &mut *locked(&self.ids);
-        let all = super::positions(self.entities, 0);
+        let population = &self.population;
+        let entities = population.entities;
+        let all = super::positions(entities, 0);
         match self.case {
             DeferredCase::Spawn { .. } => {
                 let mut world = C::fresh();
-                self.step(&mut world, 0, watch, Deferred::Spawn(0..self.entities));
+                self.step(&mut world, 0, watch, Deferred::Spawn(0..entities));
                 assert_eq!(world.positions(), all);
                 world.clear();
-                self.step(&mut world, 1, watch, Deferred::Spawn(0..self.entities));
+                self.step(&mut world, 1, watch, Deferred::Spawn(0..entities));
                 assert_eq!(world.positions(), all);
             }
             DeferredCase::Despawn { .. } => {
                 let mut world = C::fresh();
-                let named = self.populate(&mut world, ids);
+                let named = population.create(&mut world, ids);
                 self.step(&mut world, 0, watch, Deferred::Despawn(&named));
                 assert_eq!(world.positions(), Tally::default());
-                let named = self.populate(&mut world, ids);
+                let named = population.create(&mut world, ids);
                 self.step(&mut world, 1, watch, Deferred::Despawn(&named));
                 assert_eq!(world.positions(), Tally::default());
             }
             DeferredCase::Change { .. } => {
                 let mut world = C::fresh();
-                let named = self.populate(&mut world, ids);
+                let named = population.create(&mut world, ids);
                 for round in [0, 1] {
                     self.step(&mut world, 2 * round, watch, Deferred::Insert(&named));
                     assert_eq!(world.extras(), super::extras(named.len()));
@@ -239,16 +200,15 @@ impl<C: EcsContender> Recorded<C> {
             DeferredCase::Mix => {
                 let mut world = C::fresh();
                 for round in [0, 1] {
-                    let (mixed, extras) = self.mix(&mut world, ids);
+                    let mixed = population.mix(&mut world, ids);
                     self.step(&mut world, round, watch, Deferred::Mix(&mixed));
-                    assert_eq!(world.positions(), self.mixed_positions());
-                    assert_eq!(world.extras(), super::extras(extras));
+                    population.assert_mixed(&mut world);
                     world.clear();
                 }
             }
             DeferredCase::Eight => {
                 let mut world = C::fresh();
-                let named = self.populate(&mut world, ids);
+                let named = population.create(&mut world, ids);
                 self.untimed(&mut world, Deferred::Eight(&named));
                 self.untimed(&mut world, Deferred::Remove(&named));
                 self.step(&mut world, 0, watch, Deferred::Eight(&named));
@@ -264,7 +224,7 @@ impl<C: EcsContender> Subject for Recorded<C> {
         // The contender's threads do the work, all of it: one that waited for them would take a processor from them
         // while the system finds out.
         if worker == 0 {
-            settle_on(&self.pool, self.entities);
+            settle_on(&self.pool, self.population.entities);
             self.pool.install(|| self.run(watch));
         }
     }

@@ -179,6 +179,19 @@ fn get_slice(world: &World, ids: &[Entity]) -> Tally {
     tally
 }
 
+/// Records one command of a mix.
+#[inline(always)]
+fn record(commands: &mut Commands<'_>, mixed: Mixed<Entity>) {
+    match mixed {
+        Mixed::Spawn(number) => {
+            done(commands.create(body(number)));
+        }
+        Mixed::Despawn(id) => commands.destroy(id),
+        Mixed::Insert(id) => done(commands.add(id, (Extra(values::EXTRA),))),
+        Mixed::Remove(id) => done(commands.remove::<(Extra,)>(id)),
+    }
+}
+
 impl<P> Megachunk<P> {
     fn on(world: World) -> Self {
         Self {
@@ -381,20 +394,11 @@ impl<P: Pages> EcsContender for Megachunk<P> {
             Deferred::Mix(mixed) => {
                 let part = mixed.len().div_ceil(pool.current_num_threads()).max(1);
                 let parts = mixed.par_chunks(part).enumerate();
-                let record = |(key, part): (usize, &[Mixed<Entity>])| {
+                let run = |(key, part): (usize, &[Mixed<Entity>])| {
                     let mut commands = queue.open_at(key as u64);
-                    for &mixed in part {
-                        match mixed {
-                            Mixed::Spawn(number) => {
-                                done(commands.create(body(number)));
-                            }
-                            Mixed::Despawn(id) => commands.destroy(id),
-                            Mixed::Insert(id) => done(commands.add(id, (Extra(values::EXTRA),))),
-                            Mixed::Remove(id) => done(commands.remove::<(Extra,)>(id)),
-                        }
-                    }
+                    part.iter().for_each(|&mixed| record(&mut commands, mixed));
                 };
-                pool.install(|| parts.for_each(record));
+                pool.install(|| parts.for_each(run));
             }
         }
     }
@@ -412,6 +416,15 @@ impl<P: Pages> EcsContender for Megachunk<P> {
             assert!(report.is_clean(), "{report:?}");
             took
         })
+    }
+
+    fn flush_few(&mut self, commands: &[Mixed<Entity>], few: usize) {
+        for few in commands.chunks(few) {
+            let mut commands = self.world.commands();
+            few.iter().for_each(|&mixed| record(&mut commands, mixed));
+            drop(commands);
+            assert!(self.world.flush().is_clean());
+        }
     }
 
     fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {

@@ -21,9 +21,11 @@ mod component;
 mod contender;
 mod crowd;
 mod deferred;
+mod few;
 mod heap;
 mod limit;
 mod megachunk;
+mod population;
 mod read;
 mod serialize;
 mod small;
@@ -108,6 +110,8 @@ pub enum EcsWorkload {
     NewQuery,
     /// Changes of one million entities, recorded on all threads and applied.
     Deferred(DeferredCase),
+    /// Changes of few of 100,000 entities, recorded on one thread and applied: so many commands in each flush.
+    FlushFew(u32),
     /// Velocity added to the position of one million entities, alone and beside a thread that creates others.
     QueryBeside,
     /// Three systems that swap two components each, in 40,000 entities of four archetypes.
@@ -130,7 +134,7 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 43] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -159,6 +163,9 @@ impl EcsWorkload {
         Self::Deferred(DeferredCase::Change { random: true }),
         Self::Deferred(DeferredCase::Eight),
         Self::Deferred(DeferredCase::Mix),
+        Self::FlushFew(1),
+        Self::FlushFew(10),
+        Self::FlushFew(100),
         Self::QueryBeside,
         Self::Schedule,
         Self::ScheduleFromMain,
@@ -212,6 +219,7 @@ impl EcsWorkload {
             Self::Archetypes(of_each) => return vec![format!("archetypes_1000x{of_each}")],
             Self::NewQuery => &["new_query_1000"],
             Self::Deferred(case) => return case.rows(),
+            Self::FlushFew(few) => return vec![format!("flush_few/{few}")],
             Self::QueryBeside => &[
                 "query_beside/nothing",
                 "query_beside/writing",
@@ -234,7 +242,7 @@ impl EcsWorkload {
     pub fn unit(self) -> &'static str {
         match self {
             Self::NewQuery | Self::SolveArchetype => "ns/archetype",
-            Self::Deferred(_) => "ns/command",
+            Self::Deferred(_) | Self::FlushFew(_) => "ns/command",
             Self::Schedule | Self::ScheduleFromMain => "ns/pair",
             Self::EmptySystems(_) => "ns/processor",
             Self::Solve => "ns/schedule",
@@ -320,6 +328,7 @@ impl EcsWorkload {
                 needs(able.records, "records no commands")
                     .and_then(|()| needs(!alone, "creates on one thread only"))
             }
+            Self::FlushFew(_) => needs(able.records, "records no commands"),
             Self::QueryBeside => needs(
                 able.creates_beside_queries,
                 "creates nothing while a query runs",
@@ -379,6 +388,7 @@ impl EcsWorkload {
             Self::Archetypes(of_each) => Arc::new(archetypes::Iterate::<C>::new(of_each)),
             Self::NewQuery => Arc::new(archetypes::NewQuery::<C>::new()),
             Self::Deferred(case) => Arc::new(deferred::Recorded::<C>::new(case, threads, size)?),
+            Self::FlushFew(few) => Arc::new(few::Few::<C>::new(few, size)),
             Self::QueryBeside => Arc::new(beside::Rows::<C>::new(size)?),
             Self::Schedule => Arc::new(systems::Frames::new::<C>(
                 SystemsCase::swaps(size, false),

@@ -377,7 +377,7 @@ impl Drop for Counted {
 
 #[test]
 fn fragments_that_need_drop_are_dropped_exactly_once_on_every_path() {
-    // Paths with panics: `tests/world_models/panics.rs`; all others at random: `tests/world_models/operations.rs`.
+    // Paths with panics: `tests/world_models/panics`; all others at random: `tests/world_models/operations.rs`.
     let drops = Arc::new(AtomicUsize::new(0));
     let counted = || Counted(Arc::clone(&drops));
     let dropped = |expected: usize| assert_eq!(drops.swap(0, Ordering::Relaxed), expected);

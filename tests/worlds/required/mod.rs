@@ -5,6 +5,7 @@
 
 mod brittle;
 mod programs;
+mod tokens;
 mod ways;
 
 use std::sync::Arc;

@@ -4,10 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::command::Commands;
 use megachunk::prelude::*;
 use megachunk::query::Any;
 use megachunk::world::Prototype;
+
+use super::record;
 
 #[derive(Clone, Copy, Debug)]
 struct Owner(u32);
@@ -50,14 +51,6 @@ fn dynamic(world: &World) -> DynamicBundle {
 
 fn prototype(world: &World) -> Prototype {
     Prototype::new(world.registry(), dynamic(world)).unwrap()
-}
-
-fn record(world: &mut World, record: impl FnOnce(&mut Commands<'_>)) {
-    let mut commands = world.commands();
-    record(&mut commands);
-    drop(commands);
-    let report = world.flush();
-    assert!(report.is_clean(), "{report:?}");
 }
 
 type Way = fn(&mut World);

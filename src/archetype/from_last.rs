@@ -1,7 +1,7 @@
 //! `FromLast`: the rows of an archetype's chunks, from the last chunk to the first.
 //!
-//! Called by the world room, which moves them somewhere else a chunk at a time. A chunk that goes is replaced by the last: from
-//! the end, those that are still to come stay where they are.
+//! Called by the world room, which moves them somewhere else, or ends them, a chunk at a time. A chunk that goes is replaced
+//! by the last: from the end, those that are still to come stay where they are.
 
 use crate::archetype::archetype::Archetype;
 use crate::archetype::runs::Rows;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::archetype::{Ends, Row};
+use crate::archetype::{Ends, FromLast, Row};
 use crate::entity::{DestroyReport, Entity, Place};
 use crate::first_few::{FirstFew, write_first};
 use crate::panics::{Panicked, first, resume};
@@ -284,9 +284,9 @@ impl World {
     /// Destroys all entities of an archetype.
     pub(crate) fn clear_archetype(&mut self, archetype: u32) -> Panicked {
         let mut panicked = None;
-        // From the end: chunks that go leave the others where they are.
-        for chunk in (0..self.archetypes[archetype as usize].chunks.len() as u32).rev() {
-            panicked = first(panicked, self.clear_chunk(archetype, chunk));
+        let mut chunks = FromLast::of(&self.archetypes[archetype as usize]);
+        while let Some(rows) = chunks.next_of(&self.archetypes[archetype as usize]) {
+            panicked = first(panicked, self.clear_chunk(archetype, rows.chunk));
         }
         self.settle_groups(archetype);
         panicked

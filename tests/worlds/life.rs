@@ -1,5 +1,8 @@
 //! Entities of a world come, change and go, seen from outside.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+
 use megachunk::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,4 +53,45 @@ fn entities_keep_their_fragments_through_every_move() {
     );
     assert_eq!(world.clear(), 7_500);
     assert_eq!(world.universe().count(), 0);
+}
+
+#[test]
+fn clearing_ends_values_from_the_last_chunk_on_each_in_the_order_of_its_rows_though_one_panics() {
+    /// Notes that it ends.
+    struct Told(u32, Arc<Mutex<Vec<u32>>>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0);
+            if self.0 == 77 {
+                resume_unwind(Box::new(self.0));
+            }
+        }
+    }
+
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let mut world = World::new();
+    let many = (0..1_000).map(|n| (Told(n, Arc::clone(&ended)), [0_u64; 30]));
+    let all = world.create_batch(many).unwrap().to_vec(&world);
+    // A chunk without rows stands among the others.
+    let mut chunks = Vec::new();
+    let mut query = Query::<&Told>::new(&world).unwrap();
+    query.on(&mut world).for_each_chunk(|_, told| {
+        chunks.push(told.iter().map(|told| told.0).collect::<Vec<_>>());
+    });
+    assert!(chunks.len() > 3, "{} chunks", chunks.len());
+    let gone = chunks.remove(2);
+    for &n in &gone {
+        world.destroy(all[n as usize]).unwrap();
+    }
+    ended.lock().unwrap().clear();
+    let mut rows = Vec::new();
+    query.on(&mut world).for_each_chunk(|_, told| {
+        rows.push(told.iter().map(|told| told.0).collect::<Vec<_>>());
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| world.clear()));
+    assert_eq!(panic.unwrap_err().downcast_ref(), Some(&77_u32));
+    let expected: Vec<u32> = rows.into_iter().rev().flatten().collect();
+    assert_eq!(*ended.lock().unwrap(), expected);
+    assert_eq!((world.count(), world.universe().count()), (0, 0));
+    world.check().unwrap();
 }

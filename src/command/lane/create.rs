@@ -40,14 +40,7 @@ impl Lane {
             None => {
                 let mut ids = Vec::with_capacity(B::LEN);
                 B::ids(self.universe.registry(), &mut ids)?;
-                let (stream, fills) = self.stream_with_needs(&ids, combo)?;
-                let offsets = self.streams[stream as usize].draft.offsets(&ids);
-                self.ways.push(Way {
-                    stream,
-                    offsets,
-                    fills,
-                });
-                let way = self.ways.len() as u32 - 1;
+                let way = self.push_way(&ids, &ids, combo)?;
                 self.way_of.insert(key, way);
                 way
             }
@@ -56,6 +49,24 @@ impl Lane {
             self.cursors.keep_way::<B>(way);
         }
         Ok(way)
+    }
+
+    /// A new way: how `columns`, those of the fragments that have values in columns, get into the stream of all with these
+    /// shared values.
+    pub(super) fn push_way(
+        &mut self,
+        ids: &[FragmentId],
+        columns: &[FragmentId],
+        combo: u32,
+    ) -> Result<u32, WorldError> {
+        let (stream, fills) = self.stream_with_needs(ids, combo)?;
+        let offsets = self.streams[stream as usize].draft.offsets(columns);
+        self.ways.push(Way {
+            stream,
+            offsets,
+            fills,
+        });
+        Ok(self.ways.len() as u32 - 1)
     }
 
     /// The stream of these fragments, and what comes with them, with these shared values; and what comes by default.

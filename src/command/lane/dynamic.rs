@@ -127,15 +127,8 @@ impl Lane {
     #[cold]
     #[inline(never)]
     fn new_dynamic_way(&mut self, key: (Ids8, u32), sorted: &Sorted) -> Result<u32, WorldError> {
-        let (stream, fills) = self.stream_with_needs(&sorted.ids, sorted.combo)?;
-        let fragments: Ids8 = sorted.columns.iter().map(Value::id).collect();
-        let offsets = self.streams[stream as usize].draft.offsets(&fragments);
-        self.ways.push(Way {
-            stream,
-            offsets,
-            fills,
-        });
-        let way = self.ways.len() as u32 - 1;
+        let columns: Ids8 = sorted.columns.iter().map(Value::id).collect();
+        let way = self.push_way(&sorted.ids, &columns, sorted.combo)?;
         self.dynamic_way_of.insert(key, way);
         Ok(way)
     }

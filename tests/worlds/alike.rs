@@ -1,6 +1,7 @@
 //! Universes that are like each other: one registry for all, and nothing else in common.
 
 use core::alloc::Layout;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -11,6 +12,9 @@ use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
 use megachunk::query::QueryError;
 use megachunk::template::spawner::Spawner;
+use megachunk::world::SnapshotOptions;
+
+use crate::differing::lines;
 
 struct Late;
 
@@ -230,4 +234,91 @@ fn a_like_one_has_the_options_it_is_given_and_is_ordered_as_the_first() {
     assert!(many.is_err());
     drop(first);
     world.create((1_u64,)).unwrap();
+}
+
+/// A tag.
+#[derive(Clone, Copy)]
+struct Marked;
+megachunk::plain!(Marked {});
+
+fn register_number_and_team(registry: &FragmentRegistry) {
+    registry.register_plain_as::<u32>("number").unwrap();
+    registry.register_plain_shared_as::<u16>("team").unwrap();
+}
+
+/// A world of so many entities of a team, numbered; of a universe in which they are the first.
+fn numbered(universe: Arc<Universe>) -> (World, Vec<Entity>) {
+    let mut world = World::of(&universe).unwrap();
+    let all = (0..5_u32).map(|n| world.create((n,).shared(5_u16)).unwrap());
+    let all = all.collect();
+    (world, all)
+}
+
+#[test]
+fn what_worlds_of_both_differ_in_is_told_thing_by_thing() {
+    let first = Arc::new(Universe::ordered());
+    register_number_and_team(first.registry());
+    let marked = first
+        .registry()
+        .register_plain_as::<Marked>("marked")
+        .unwrap()
+        .id();
+    let (mut there, _) = numbered(like(&first));
+    let (mut here, ants) = numbered(first);
+    assert_eq!(lines(&here, &there), [""; 0]);
+    assert_eq!(here.state_hash(), there.state_hash());
+
+    there.destroy(ants[4]).unwrap();
+    there.set_shared(ants[3], 0x0505_u16).unwrap();
+    here.add(ants[2], (Marked,)).unwrap();
+    *here.get_mut::<u32>(ants[1]).unwrap() = 0x0101;
+    here.destroy(ants[0]).unwrap();
+    let [zero, one, two, three, four] = ants[..] else {
+        unreachable!("five were created");
+    };
+    let told = lines(&here, &there);
+    if cfg!(target_endian = "little") {
+        let expected = [
+            format!("{zero} is only there"),
+            format!("{one}: fragment number differs at byte 1 of 4: 01010000 here, 01000000 there"),
+            format!("{two} has only here a tag marked"),
+            format!("{three}: shared fragment team differs at byte 1 of 2: 0500 here, 0505 there"),
+            format!("{four} is only here"),
+        ];
+        assert_eq!(told, expected);
+    }
+    assert_eq!((told.len(), lines(&there, &here).len()), (5, 5));
+    assert_ne!(here.state_hash(), there.state_hash());
+    // A number means the same in both.
+    let options = SnapshotOptions::new().skip(marked);
+    let told = here.differences(&there, &options, |_| ControlFlow::Continue(()));
+    assert_eq!(told, Ok(4));
+}
+
+#[test]
+fn a_world_of_another_registry_is_compared_by_names_and_what_cannot_be_is_an_error_that_names_it() {
+    let first = Arc::new(Universe::ordered());
+    register_number_and_team(first.registry());
+    let (mut here, ants) = numbered(like(&first));
+    let other = Universe::ordered();
+    // Other numbers.
+    other.registry().register_plain_as::<u8>("level").unwrap();
+    register_number_and_team(other.registry());
+    let (mut there, _) = numbered(Arc::new(other));
+    assert_eq!(lines(&here, &there), [""; 0]);
+    there.add(ants[0], (7_u8,)).unwrap();
+    let told = format!("{} has only there a fragment level of 1 bytes", ants[0]);
+    assert_eq!(lines(&here, &there), [told]);
+    // Nothing says how it is compared.
+    there.create((String::from("bee"),)).unwrap();
+    for (one, two) in [(&here, &there), (&there, &here)] {
+        let refused = one.differences(two, &SnapshotOptions::new(), |_| {
+            unreachable!("it is refused")
+        });
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("String"), "{refused}");
+    }
+    here.destroy(ants[0]).unwrap();
+    here.check().unwrap();
+    there.check().unwrap();
 }

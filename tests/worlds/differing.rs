@@ -34,7 +34,7 @@ fn hashes(world: &World) -> StateHashes {
     world.state_hashes(&all()).unwrap()
 }
 
-fn lines(here: &World, there: &World) -> Vec<String> {
+pub(crate) fn lines(here: &World, there: &World) -> Vec<String> {
     let mut lines = Vec::new();
     let told = here.differences(there, &all(), |difference| {
         lines.push(difference.to_string());

@@ -1,7 +1,8 @@
 //! What can go wrong with a snapshot, as a type.
 
 use core::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
 use crate::fragment::{FragmentInfo, FragmentKind, which_is};
@@ -289,6 +290,14 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
+    /// A file was not written.
+    pub(super) fn unwritten(path: &Path, source: io::Error) -> Self {
+        Self::File {
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+
     /// Two fragments have one name and role.
     pub(super) fn ambiguous(one: &FragmentInfo, other: &FragmentInfo) -> Self {
         Self::Ambiguous {

@@ -1,10 +1,11 @@
 //! Worlds go into a file.
 
-use std::io::Cursor;
+use std::io::Write;
 use std::path::Path;
 
 use crate::whole_file;
 use crate::world::World;
+use crate::world::snapshot::format::Header;
 use crate::world::snapshot::write::Snapshot;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -68,6 +69,10 @@ impl World {
     /// link, what it leads to is replaced; where it is a device or a pipe, that is an error. It is written by calls and not
     /// through a mapping, because a full disk is then an error and no signal.
     ///
+    /// So the call takes as long as the disk. A game that goes on meanwhile has the bytes in memory
+    /// ([`to_snapshot_in`](Self::to_snapshot_in)), and another thread puts them on the disk
+    /// ([`save_snapshot`](Self::save_snapshot)).
+    ///
     /// ```
     /// use megachunk::prelude::*;
     ///
@@ -125,6 +130,74 @@ impl World {
         Self::worlds_to_snapshot(&[self], options)
     }
 
+    /// The bytes that [`to_snapshot`](Self::to_snapshot) gives, in place of what a list has: one that is used again and again
+    /// keeps its room, and its memory was touched before. O(bytes).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_plain_as::<u32>("health")?;
+    /// let _ = world.create_batch((0..10_000_u32).map(|n| (n,)))?;
+    /// let mut bytes = Vec::new();
+    /// world.to_snapshot_in(&mut bytes, &Default::default())?;
+    /// let (room, before) = (bytes.capacity(), bytes.clone());
+    /// world.to_snapshot_in(&mut bytes, &Default::default())?;
+    /// assert_eq!((bytes.capacity(), &bytes), (room, &before));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`save`](Self::save). Then, and if what [writes
+    /// values](crate::fragment::FragmentRegistry::register_written_as) of yours panics, the list is as it was.
+    pub fn to_snapshot_in(
+        &self,
+        bytes: &mut Vec<u8>,
+        options: &SnapshotOptions,
+    ) -> Result<(), SnapshotError> {
+        Snapshot::of(&[self], options)?.write_in(bytes);
+        Ok(())
+    }
+
+    /// Puts the bytes of a snapshot into a file as [`save`](Self::save) puts a world there: whole, or not at all, and on the
+    /// disk when the call returns. No world is lent: one goes on while another thread waits for the disk. They are what
+    /// [`to_snapshot`](Self::to_snapshot), [`worlds_to_snapshot`](Self::worlds_to_snapshot) or
+    /// [`slice_to_snapshot`](Self::slice_to_snapshot) gave, or came from somebody else: their header is read first (what
+    /// stands behind it is looked at by who loads, as it is of any file). O(bytes + names in its folder), from any thread.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_plain_as::<u32>("health")?;
+    /// let ant = world.create((7_u32,))?;
+    /// let path = std::env::temp_dir().join(format!("megachunk-beside-{}", std::process::id()));
+    /// let bytes = world.to_snapshot(&Default::default())?;
+    /// let saved = std::thread::scope(|scope| {
+    ///     let disk = scope.spawn(|| World::save_snapshot(&bytes, &path));
+    ///     // Frames go on.
+    ///     *world.get_mut::<u32>(ant)? = 8;
+    ///     Ok::<_, WorldError>(disk.join().expect("it does not panic"))
+    /// })?;
+    /// saved?;
+    ///
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<u32>("health")?;
+    /// assert_eq!(World::load(&path, universe)?.get::<u32>(ant)?, &7);
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with the header, as for [`from_snapshot`](Self::from_snapshot): no file is touched then.
+    /// [`SnapshotError::File`]: the file is as it was.
+    pub fn save_snapshot(bytes: &[u8], path: impl AsRef<Path>) -> Result<(), SnapshotError> {
+        Header::read(bytes, bytes.len() as u64)?;
+        let path = path.as_ref();
+        whole_file::replace(path, |file| file.write_all(bytes))
+            .map_err(|source| SnapshotError::unwritten(path, source))
+    }
+
     /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that handles of entities
     /// in one of them, which others have, lead there still when they are [loaded](Self::load_worlds). An empty slice
     /// gives a file, too, from which [`load_worlds`](Self::load_worlds) makes no world. O(bytes + worlds + names in the
@@ -160,12 +233,8 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let snapshot = Snapshot::of(worlds, options)?;
-        whole_file::replace(path, |file| snapshot.write(file)).map_err(|source| {
-            SnapshotError::File {
-                path: path.to_owned(),
-                source: source.into(),
-            }
-        })
+        whole_file::replace(path, |file| snapshot.write(file))
+            .map_err(|source| SnapshotError::unwritten(path, source))
     }
 
     /// The bytes that [`save_worlds`](Self::save_worlds) writes.
@@ -177,10 +246,8 @@ impl World {
         options: &SnapshotOptions,
     ) -> Result<Vec<u8>, SnapshotError> {
         let snapshot = Snapshot::of(worlds, options)?;
-        let mut bytes = Cursor::new(Vec::new());
-        match snapshot.write(&mut bytes) {
-            Ok(()) => Ok(bytes.into_inner()),
-            Err(error) => unreachable!("memory takes what is written: {error}"),
-        }
+        let mut bytes = Vec::new();
+        snapshot.write_in(&mut bytes);
+        Ok(bytes)
     }
 }

@@ -17,8 +17,8 @@ use crate::world::snapshot::checksum::Checksum;
 use crate::world::snapshot::format::Header;
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::write::{
-    bytes_of, format_of, is_ambiguous, list_fragments, number, templates_of, templates_of_world,
-    write_composition, write_shared,
+    RowForm, bytes_of, format_of, is_ambiguous, list_fragments, number, templates_of,
+    templates_of_world, write_composition, write_shared,
 };
 use crate::world::snapshot::written::{WrittenColumn, WrittenColumns};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
@@ -314,8 +314,23 @@ impl<'w> Slice<'w> {
         })
     }
 
+    /// Bytes of all rows, as a file has them.
+    fn row_bytes(&self) -> usize {
+        let parts = self.parts.iter().flat_map(|part| {
+            let form = RowForm::of(part.data, &part.infos, &self.enableable);
+            let bytes = move |chunk: &Together| {
+                let written = chunk.written.iter().map(|(_, column)| column.file_bytes());
+                form.bytes(chunk.rows.len()) + written.sum::<u64>() as usize
+            };
+            part.chunks.iter().map(bytes)
+        });
+        parts.sum()
+    }
+
     fn to_bytes(&self) -> Vec<u8> {
-        let mut out = vec![0; Header::BYTES];
+        let rows = self.row_bytes();
+        let mut out = Vec::with_capacity(Header::BYTES + rows);
+        out.resize(Header::BYTES, 0);
         let mut directory = Vec::new();
         // Of no versions.
         directory.extend(Checksum::of(&[]).to_le_bytes());
@@ -349,6 +364,7 @@ impl<'w> Slice<'w> {
             self.write_part(part, &mut out, &mut directory);
         }
         self.besides.write(&mut directory);
+        debug_assert_eq!(out.len(), Header::BYTES + rows);
         let header = Header {
             format,
             bytes: (out.len() + directory.len()) as u64,
@@ -357,6 +373,7 @@ impl<'w> Slice<'w> {
             slots: None,
         };
         out[..Header::BYTES].copy_from_slice(&header.to_bytes());
+        out.reserve_exact(directory.len());
         out.extend(directory);
         out
     }

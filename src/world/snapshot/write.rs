@@ -1,7 +1,9 @@
 //! What a snapshot is written from, and how.
 
+mod list;
+
 use std::collections::HashMap;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
@@ -16,6 +18,8 @@ use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::saved_worlds::SavedWorlds;
 use crate::world::snapshot::written::{WrittenColumn, WrittenColumns};
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
+
+pub(super) use list::RowForm;
 
 /// Bytes that are put together before they are written.
 const BUFFER: usize = 64 << 10;
@@ -103,9 +107,11 @@ impl<'w> Snapshot<'w> {
         Ok(snapshot)
     }
 
-    pub(super) fn write(&self, out: &mut (impl Write + Seek)) -> io::Result<()> {
+    /// Writes all of it. Columns of small chunks, bits and handles are put together: each write is a call of the system.
+    pub(super) fn write(&self, out: impl Write + Seek) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(BUFFER, out);
         out.write_all(&[0; Header::BYTES])?;
-        let header = self.write_body(out)?;
+        let header = self.write_body(&mut out)?;
         out.seek(SeekFrom::Start(0))?;
         out.write_all(&header.to_bytes())?;
         out.flush()
@@ -113,6 +119,13 @@ impl<'w> Snapshot<'w> {
 
     /// Writes all that comes behind the header, which says what that is.
     pub(super) fn write_body(&self, out: &mut impl Write) -> io::Result<Header> {
+        let (header, directory) = self.write_chunks(out)?;
+        out.write_all(&directory)?;
+        Ok(header)
+    }
+
+    /// Writes what stands between the header and the directory; these two.
+    fn write_chunks(&self, out: &mut impl Write) -> io::Result<(Header, Vec<u8>)> {
         let slots = if self.skip_dead { 0 } else { self.slots() };
         let mut directory = Vec::new();
         let mut at = Header::BYTES as u64 + 4 * u64::from(slots);
@@ -130,14 +143,14 @@ impl<'w> Snapshot<'w> {
         for part in &self.worlds {
             self.write_world(part, out, &mut directory, &mut at)?;
         }
-        out.write_all(&directory)?;
-        Ok(Header {
+        let header = Header {
             format,
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
             slots: (!self.skip_dead).then_some(slots.into()),
-        })
+        };
+        Ok((header, directory))
     }
 
     /// A world's chunks, from `at` on in the file, and its part of the directory.
@@ -590,3 +603,6 @@ pub(super) unsafe fn bytes_of<'a>(first: *const u8, count: usize) -> &'a [u8] {
     // SAFETY: the caller's.
     unsafe { core::slice::from_raw_parts(first, count) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Snapshots that go to the disk while their world goes on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use megachunk::entity::EntityMap;
+use megachunk::prelude::*;
+use megachunk::world::{SnapshotError, SnapshotOptions};
+
+use crate::{Path, bytes};
+
+fn universe() -> Universe {
+    let universe = Universe::new();
+    universe.registry().register_plain::<u32>().unwrap();
+    universe.registry().register_enableable::<u32>().unwrap();
+    universe
+}
+
+/// A world in which many have died.
+fn world(count: u32) -> (World, Vec<Entity>) {
+    let mut world = World::of(&Arc::new(universe())).unwrap();
+    let all: Vec<Entity> = (0..count).map(|n| world.create((n,)).unwrap()).collect();
+    for (n, &entity) in all.iter().enumerate() {
+        match n % 3 {
+            1 => world.destroy(entity).unwrap(),
+            n => drop(world.set_enabled::<u32>(entity, n == 0).unwrap()),
+        }
+    }
+    (world, all)
+}
+
+#[test]
+fn bytes_of_a_snapshot_are_the_file_that_a_save_makes() {
+    let (path, beside) = (Path::new("beside-whole"), Path::new("beside-bytes"));
+    let (world, all) = world(500);
+    world.save(&path.0).unwrap();
+    World::save_snapshot(&bytes(&world), &beside.0).unwrap();
+    let read = |path: &Path| std::fs::read(&path.0).unwrap();
+    assert_eq!(read(&beside), read(&path));
+    let slice = world.slice_to_snapshot(&all[..1], &SnapshotOptions::new());
+    let slice = slice.unwrap();
+    World::save_snapshot(&slice, &beside.0).unwrap();
+    assert_eq!(read(&beside), slice);
+}
+
+#[test]
+fn what_is_no_snapshot_is_not_put_in_the_place_of_one() {
+    let path = Path::new("beside-foreign");
+    let (world, _) = world(20);
+    let saved = bytes(&world);
+    World::save_snapshot(&saved, &path.0).unwrap();
+    let refused = |bytes: &[u8]| World::save_snapshot(bytes, &path.0).unwrap_err();
+    assert_eq!(refused(b"a film, perhaps"), SnapshotError::Foreign);
+    let cut = refused(&saved[..saved.len() - 1]);
+    assert!(matches!(cut, SnapshotError::Length { .. }), "{cut}");
+    let mut damaged = saved.clone();
+    damaged[20] ^= 1;
+    let damaged = refused(&damaged);
+    assert!(
+        matches!(damaged, SnapshotError::Damaged { at: 0, .. }),
+        "{damaged}"
+    );
+    assert_eq!(std::fs::read(&path.0).unwrap(), saved);
+    let nowhere = World::save_snapshot(&saved, path.0.join("nowhere")).unwrap_err();
+    assert!(matches!(nowhere, SnapshotError::File { .. }), "{nowhere}");
+}
+
+#[test]
+fn a_list_that_is_used_again_keeps_its_room() {
+    let (large, small) = (world(3_000).0, world(10).0);
+    let mut list = Vec::new();
+    for options in [
+        SnapshotOptions::new(),
+        SnapshotOptions::new().skip_dead(),
+        SnapshotOptions::new(),
+    ] {
+        large.to_snapshot_in(&mut list, &options).unwrap();
+        assert_eq!(list, large.to_snapshot(&options).unwrap());
+        let room = list.capacity();
+        small.to_snapshot_in(&mut list, &options).unwrap();
+        assert_eq!(list, small.to_snapshot(&options).unwrap());
+        large.to_snapshot_in(&mut list, &options).unwrap();
+        assert_eq!(list.capacity(), room);
+    }
+}
+
+#[test]
+fn a_list_is_as_it_was_if_nothing_could_be_written() {
+    #[derive(Clone, Copy)]
+    struct Fails(u8);
+    let universe = Arc::new(Universe::new());
+    let write = |Fails(how): &Fails, _: &mut Vec<u8>| match how {
+        0 => Ok(()),
+        1 => Err("it cannot be"),
+        _ => std::panic::resume_unwind(Box::new("a writer")),
+    };
+    let read = |_: &[u8], _: &EntityMap| Ok::<_, &str>(Fails(0));
+    let registry = universe.registry();
+    registry.register_written_as("fails", write, read).unwrap();
+    let mut world = World::of(&universe).unwrap();
+    let one = world.create((Fails(1),)).unwrap();
+    let mut list = b"what was there".to_vec();
+    let options = SnapshotOptions::new();
+    let refused = world.to_snapshot_in(&mut list, &options).unwrap_err();
+    assert!(matches!(refused, SnapshotError::NotWritten { .. }));
+    world.get_mut::<Fails>(one).unwrap().0 = 2;
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        world.to_snapshot_in(&mut list, &options)
+    }));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"a writer"));
+    assert_eq!(list, b"what was there");
+    world.get_mut::<Fails>(one).unwrap().0 = 0;
+    world.to_snapshot_in(&mut list, &options).unwrap();
+    assert_eq!(list, bytes(&world));
+}

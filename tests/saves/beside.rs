@@ -113,3 +113,36 @@ fn a_list_is_as_it_was_if_nothing_could_be_written() {
     world.to_snapshot_in(&mut list, &options).unwrap();
     assert_eq!(list, bytes(&world));
 }
+
+#[test]
+fn a_list_has_no_more_room_than_a_snapshot_has_bytes() {
+    let mut world = World::new();
+    let registry = world.registry();
+    registry.register_plain::<u32>().unwrap();
+    registry.register_plain::<u64>().unwrap();
+    registry.register_enableable::<u64>().unwrap();
+    registry.register_plain_const_shared::<u16>().unwrap();
+    registry.register_plain_chunk::<i64>().unwrap();
+    let write = |text: &String, bytes: &mut Vec<u8>| bytes.extend(text.as_bytes());
+    let read = |bytes: &[u8], _: &EntityMap| String::from_utf8(bytes.to_vec());
+    registry.register_written_as("text", write, read).unwrap();
+    for team in 0..500_u16 {
+        let one = world.create((7_u32, u64::from(team)).const_shared(team));
+        let one = one.unwrap();
+        world.set_enabled::<u64>(one, team % 2 == 0).unwrap();
+    }
+    let _ = world.create_batch((0..9_000_u32).map(|n| (n,))).unwrap();
+    world.create((3_u32,).per_chunk(5_i64)).unwrap();
+    for length in 0..300 {
+        world.create(("x".repeat(length), 1_u32)).unwrap();
+    }
+    let all: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
+    let options = SnapshotOptions::new();
+    let whole = world.to_snapshot(&options).unwrap();
+    let slice = world.slice_to_snapshot(&all, &options).unwrap();
+    let living = world.to_snapshot(&options.skip_dead()).unwrap();
+    for bytes in [whole, slice, living] {
+        let room = bytes.capacity() - bytes.len();
+        assert!(room <= bytes.len() / 16, "{room} of {}", bytes.len());
+    }
+}

@@ -1,4 +1,4 @@
-//! How often the system is called to write, and how much room lists take.
+//! How often the system is called to write.
 
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 
@@ -61,17 +61,4 @@ fn the_system_is_not_called_for_each_column_of_each_chunk() {
     assert_eq!(file.file.into_inner(), expected);
     let most = 4 + 2 * expected.len() / BUFFER;
     assert!(file.writes <= most, "{} of {most}", file.writes);
-}
-
-#[test]
-fn a_list_has_no_more_room_than_a_snapshot_has_bytes() {
-    let world = world();
-    let all: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
-    let options = SnapshotOptions::new();
-    let whole = world.to_snapshot(&options).unwrap();
-    let slice = world.slice_to_snapshot(&all, &options).unwrap();
-    for bytes in [whole, slice] {
-        let room = bytes.capacity() - bytes.len();
-        assert!(room <= bytes.len() / 16, "{room} of {}", bytes.len());
-    }
 }

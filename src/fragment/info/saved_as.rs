@@ -74,6 +74,17 @@ impl PlainValues {
         of: None,
     };
 
+    /// Whatever bytes there are, of a type that is not here, and has this shape.
+    pub(crate) const fn of_shape(shape: u64) -> Self {
+        Self {
+            ops: PlainOps {
+                shape,
+                ..PlainOps::ANY_BYTES
+            },
+            of: None,
+        }
+    }
+
     /// Values of a type.
     pub(crate) fn of<T: Plain>() -> Self {
         Self {

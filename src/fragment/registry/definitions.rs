@@ -115,6 +115,35 @@ impl FragmentRegistry {
         self.define_as(definition, Some(PlainValues::ANY_BYTES))
     }
 
+    /// Defines a fragment of plain data, as [`define_plain`](Self::define_plain) does, whose values are of a type that another
+    /// program has, by its [shape](Plain::SHAPE) there (0: not known): files that are saved here have it, so that a type that
+    /// has changed is still refused where it is known, and files with another shape are refused here. It is for tools that
+    /// open a file and save it again, and is all that is known of the type: which bytes are a value, and which of them are
+    /// handles, is not (fragments of handles alone are [defined as such](Self::define_plain_as)).
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::fragment::{FragmentRegistry, Plain};
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let health = registry.define_plain_shaped("health", Layout::new::<u32>(), u32::SHAPE)?;
+    /// assert_eq!(health.shape(), u32::SHAPE);
+    /// assert_eq!(registry.define_plain("mana", Layout::new::<u32>())?.shape(), 0);
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`define_plain`](Self::define_plain).
+    pub fn define_plain_shaped(
+        &self,
+        name: &str,
+        layout: core::alloc::Layout,
+        shape: u64,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let definition = FragmentDefinition::new(name, layout).clone_value(clone_bytes);
+        self.define_as(definition, Some(PlainValues::of_shape(shape)))
+    }
+
     /// Defines one more plain fragment whose values are `T`s, under a name of its own: there may be several fragments of
     /// handles, say. They are lent as that type, and only bytes are taken that are
     /// [values](Plain::IS_VALUE) of it. Of a type without a size it is a tag. O(1) expected.

@@ -354,8 +354,8 @@ impl fmt::Display for ChangedLayout {
 /// A fragment of a snapshot that is not registered in the universe.
 ///
 /// A program [registers](crate::fragment::FragmentRegistry::register_plain_as) its type by the name that the file has, before
-/// it loads. A tool, which has no type for it, can [define](crate::fragment::FragmentRegistry::define_plain) one that is a
-/// fragment or a tag, and load again; the [shape](crate::fragment::Plain::SHAPE) tells it what are handles, which come to be
+/// it loads. A tool, which has no type for it, can [define](crate::fragment::FragmentRegistry::define_plain_shaped) one that is
+/// a fragment or a tag, and load again; the [shape](crate::fragment::Plain::SHAPE) tells it what are handles, which come to be
 /// others where a file is loaded with new ids:
 ///
 /// ```
@@ -380,8 +380,9 @@ impl fmt::Display for ChangedLayout {
 ///         FragmentKind::Fragment if missing.shape == Entity::SHAPE => {
 ///             universe.registry().define_plain_as::<Entity>(&missing.name)?;
 ///         }
+///         // With the shape, so that what the tool saves is refused where the type is another one by now.
 ///         FragmentKind::Fragment | FragmentKind::Tag => {
-///             universe.registry().define_plain(&missing.name, layout)?;
+///             universe.registry().define_plain_shaped(&missing.name, layout, missing.shape)?;
 ///         }
 ///         // What is shared, or a chunk's, has a type.
 ///         _ => options = options.skip(&missing.name),

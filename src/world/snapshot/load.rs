@@ -130,10 +130,10 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Who does not have the old type, as a tool, [defines](crate::fragment::FragmentRegistry::define_plain) a fragment (or a
-    /// tag) by the old name with the layout that [`Unregistered`](SnapshotError::Unregistered) tells. A name is one
-    /// fragment's: no type may be called so here, neither by a name that it was given, nor by its path. What the program has
-    /// no use for any more is [skipped](LoadOptions::skip).
+    /// Who does not have the old type, as a tool, [defines](crate::fragment::FragmentRegistry::define_plain_shaped) a fragment
+    /// (or a tag) by the old name with the layout and the shape that [`Unregistered`](SnapshotError::Unregistered)
+    /// [tells](crate::world::MissingFragment). A name is one fragment's: no type may be called so here, neither by a name that
+    /// it was given, nor by its path. What the program has no use for any more is [skipped](LoadOptions::skip).
     ///
     /// # Errors
     /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.

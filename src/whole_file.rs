@@ -1,7 +1,8 @@
 //! Files that are replaced whole, or stay as they were.
 
+use core::fmt;
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +19,65 @@ const MOST_TRIES: usize = 10_000;
 /// Nobody writes to a file any more that was not written to for so long.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 
+/// At which step a file could not be read or written, as [`SnapshotError::File`](crate::world::SnapshotError::File) says:
+/// whether what is there could not be used, the folder takes no file, or the disk is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileStep {
+    /// What has the name was to be opened, to be read or replaced: it is not there, is no file, or is not to be used so.
+    Open,
+    /// What was opened was to be read.
+    Read,
+    /// A file was to be made beside it, in its folder, where it would be until it is whole.
+    CreateBeside,
+    /// The file beside it was to be written.
+    Write,
+    /// The disk was asked whether it has the file beside it.
+    Sync,
+    /// The file beside it was to take its place.
+    Rename,
+}
+
+/// What was tried, as an error tells it.
+impl fmt::Display for FileStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "opening it",
+            Self::Read => "reading it",
+            Self::CreateBeside => "making a file beside it",
+            Self::Write => "writing a file beside it",
+            Self::Sync => "bringing a file beside it to the disk",
+            Self::Rename => "putting a file in its place",
+        })
+    }
+}
+
+/// What the system said, and of which step.
+#[derive(Debug)]
+pub(crate) struct FileFault {
+    pub(crate) step: FileStep,
+    pub(crate) error: io::Error,
+}
+
+impl FileStep {
+    /// What is wrong with this step.
+    pub(crate) fn fault(self, error: io::Error) -> FileFault {
+        FileFault { step: self, error }
+    }
+}
+
+/// [`replace_by_steps`], for who tells no steps.
+///
+/// # Errors
+/// As there.
+#[cfg(any(test, feature = "trace"))]
+pub(crate) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    replace_by_steps(path, write).map_err(|fault| fault.error)
+}
+
 /// Makes the file `path`, or replaces what is in it, with what `write` writes: at once, when all is written. If that
 /// fails, or the program ends before, the file is as it was, or not there.
 ///
@@ -30,33 +90,29 @@ const ABANDONED: Duration = Duration::from_secs(3_600);
 ///
 /// # Errors
 /// What the system says; that something is there which is no file, or which must not be written to.
-pub(crate) fn replace(
+pub(crate) fn replace_by_steps(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<()> {
-    let target = followed(path)?;
-    let permissions = match fs::metadata(&target) {
-        Ok(before) if !before.is_file() => {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
-        }
-        Ok(before) => {
-            // Whoever must not write to it must not replace it.
-            OpenOptions::new().write(true).open(&target)?;
-            Some(before.permissions())
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    let (partial, mut file) = create_partial(&target, permissions.is_some())?;
+) -> Result<(), FileFault> {
+    let (target, permissions) = there(path).map_err(|error| FileStep::Open.fault(error))?;
+    let (partial, mut file) = create_partial(&target, permissions.is_some())
+        .map_err(|error| FileStep::CreateBeside.fault(error))?;
     let written = (|| {
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }
-        write(&mut file)?;
-        file.sync_all()
+        write(&mut file)
     })();
+    let written = written.map_err(|error| FileStep::Write.fault(error));
+    let synced = written.and_then(|()| {
+        let synced = file.sync_all();
+        synced.map_err(|error| FileStep::Sync.fault(error))
+    });
     drop(file);
-    written.and_then(|()| partial.rename(&target))?;
+    synced.and_then(|()| {
+        let renamed = partial.rename(&target);
+        renamed.map_err(|error| FileStep::Rename.fault(error))
+    })?;
     if let Err(error) = sync_folder(&target) {
         let path = shown_path(&target);
         tell(|| {
@@ -71,6 +127,24 @@ pub(crate) fn replace(
     }
     remove_abandoned(&target);
     Ok(())
+}
+
+/// What a path leads to, and the permissions of the file that is there, which may be written to.
+fn there(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
+    let target = followed(path)?;
+    let permissions = match fs::metadata(&target) {
+        Ok(before) if !before.is_file() => {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
+        }
+        Ok(before) => {
+            // Whoever must not write to it must not replace it.
+            OpenOptions::new().write(true).open(&target)?;
+            Some(before.permissions())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    Ok((target, permissions))
 }
 
 /// Where a file is until it is whole. If that does not come to pass, also because who writes it panics, it goes.
@@ -266,6 +340,24 @@ mod tests {
         replace(&path, |file| file.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(room.names(), ["file"]);
+    }
+
+    #[test]
+    fn it_is_told_which_step_failed() {
+        let room = Room::new("steps");
+        let step = |path: &Path, write: fn(&mut File) -> io::Result<()>| {
+            replace_by_steps(path, write).unwrap_err().step
+        };
+        let good = |_: &mut File| Ok(());
+        assert_eq!(step(&room.0, good), FileStep::Open);
+        let nowhere = room.0.join("no/such");
+        assert_eq!(step(&nowhere, good), FileStep::CreateBeside);
+        let fails = |_: &mut File| Err(io::Error::other("no more"));
+        assert_eq!(step(&room.0.join("file"), fails), FileStep::Write);
+        // Somebody has put a folder there meanwhile.
+        let path = room.0.join("taken");
+        let taken = replace_by_steps(&path, |_| fs::create_dir_all(path.join("in it")));
+        assert_eq!(taken.unwrap_err().step, FileStep::Rename);
     }
 
     #[test]

@@ -351,6 +351,7 @@ mod of_world {
         "SYPUR" DifferingPart<'static>;
         "SYP--" EntityView<'static>;
         "SYP--" EntityViewMut<'static>;
+        "SYPUR" FileStep;
         "SYPUR" Flaw;
         "SYPUR" FlawPlace;
         "SYPUR" FragmentSummary;

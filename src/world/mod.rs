@@ -53,6 +53,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use crate::archetype::Universe;
+pub use crate::whole_file::FileStep;
 pub use check::{Flaw, FlawPlace, IntegrityError};
 pub use checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 pub use chunk_rows::ChunkRows;

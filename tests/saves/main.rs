@@ -3,6 +3,7 @@
 #![cfg(feature = "world")]
 
 mod beside;
+mod told;
 mod tools;
 
 use std::path::PathBuf;

@@ -108,7 +108,8 @@ fn what_does_not_fit_the_registry_is_named() {
     let error = World::from_snapshot(&bytes(&world), universe).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "health had 8 bytes aligned to 8 when it was saved, and has 4 aligned to 4 now"
+        "health had 8 bytes aligned to 8 when it was saved, and has 4 aligned to 4 now: see \
+         `LoadOptions::convert`, which makes today's values of those of the snapshot"
     );
 }
 

@@ -213,6 +213,7 @@ impl Conversion {
         match why.and_then(|variants| variants.why_not_here(value)) {
             Some(reason) => SnapshotError::NotRead {
                 name: self.name.clone(),
+                entity: None,
                 at: at + (row * self.old.layout.size()) as u64,
                 reason: reason.into(),
             },
@@ -225,6 +226,7 @@ impl Conversion {
         SnapshotError::NotAValue {
             name: self.name.clone(),
             of: self.old.name,
+            entity: None,
             at: at + (row * self.old.layout.size()) as u64,
         }
     }

@@ -210,7 +210,11 @@ impl SavedChunk {
                     _ => None,
                 }
             {
-                let values = conversion.convert(&file[at..], count, at as u64)?;
+                let values = conversion.convert(&file[at..], count, at as u64);
+                let values = values.map_err(|error| match fragment.kind {
+                    FragmentKind::Chunk => error,
+                    _ => self.of_row(error, file, (at, fragment.size)),
+                })?;
                 fragment.check_converted(at as u64)?;
                 self.converted.push((number, values));
             }

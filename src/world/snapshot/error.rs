@@ -1,12 +1,12 @@
 //! What can go wrong with a snapshot, as a type.
 
 use core::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
 use crate::fragment::{FragmentInfo, FragmentKind, which_is};
 use crate::shown::{listed, shown, shown_path, shown_quoted, shown_text};
+use crate::whole_file::{FileFault, FileStep};
 use crate::world::{SystemError, WorldError};
 
 /// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
@@ -43,11 +43,14 @@ pub enum SnapshotError {
         /// What they are, for people: types, or what was defined at run time.
         are: [Box<str>; 2],
     },
-    /// The file cannot be opened, read or written.
-    #[error("{path}: {source}", path = shown_path(path))]
+    /// The file cannot be opened, read or written. One that was to be written is as it was, whatever the step.
+    #[error("{path}: {}{source}", tried(*step), path = shown_path(path))]
+    #[non_exhaustive]
     File {
         /// The file.
         path: PathBuf,
+        /// What was tried.
+        step: FileStep,
         /// What the system said. (As it is shown with the path, it is no [source](core::error::Error::source), whatever its name.)
         r#source: SystemError,
     },
@@ -159,7 +162,8 @@ pub enum SnapshotError {
     /// or it is a variant that the type does not have here, where a file [tells](crate::processor::State::register) what they
     /// are called.
     #[error(
-        "the bytes at byte {at} of the snapshot are no {}: {}",
+        "{}the bytes at byte {at} of the snapshot are no {}: {}",
+        whose(.entity.as_ref()),
         shown_quoted(name),
         shown_text(reason)
     )]
@@ -167,6 +171,8 @@ pub enum SnapshotError {
     NotRead {
         /// The fragment's name.
         name: Box<str>,
+        /// Whose value it is, by the handle that the file has; `None` if it is a shared one, or no single entity's.
+        entity: Option<Entity>,
         /// Where its bytes begin.
         at: u64,
         /// What is wrong with them: what the error said that was given back, and its causes.
@@ -189,9 +195,13 @@ pub enum SnapshotError {
         is_written: bool,
     },
     /// Fragments' values had another size or alignment when the snapshot was made, or other
-    /// [fields](crate::fragment::Plain::SHAPE): [what can be
-    /// done](crate::world::World::load).
-    #[error("{}", listed(fragments.iter(), "; "))]
+    /// [fields](crate::fragment::Plain::SHAPE): they become those of today by
+    /// [`LoadOptions::convert`](crate::world::LoadOptions::convert), or are [taken as they
+    /// are](crate::world::LoadOptions::take_as_is); [what else can be done](crate::world::World::load).
+    #[error(
+        "{}: see `LoadOptions::convert`, which makes today's values of those of the snapshot",
+        listed(fragments.iter(), "; ")
+    )]
     #[non_exhaustive]
     Layout {
         /// All of them, one at least.
@@ -201,7 +211,8 @@ pub enum SnapshotError {
     /// another when the snapshot was made, or somebody has written them. Or they are none any more when they come [with new
     /// ids](crate::world::World::load_remapped), because they name somebody who does not come.
     #[error(
-        "the bytes at byte {at} of the snapshot are no {name}{}",
+        "{}the bytes at byte {at} of the snapshot are no {name}{}",
+        whose(.entity.as_ref()),
         which_is(name, of)
     )]
     #[non_exhaustive]
@@ -210,12 +221,15 @@ pub enum SnapshotError {
         name: Box<str>,
         /// The type of its values.
         of: &'static str,
+        /// Whose value it is, by the handle that the file has; `None` if it is a shared one, a chunk's, or what the chunks of a
+        /// new archetype begin with.
+        entity: Option<Entity>,
         /// Where the first value begins that is none.
         at: u64,
     },
     /// A value of the world is none by what its own type [says](crate::fragment::Plain::IS_VALUE):
     /// what would be saved could not be loaded.
-    #[error("{}the {name} is no value by its type's own `Plain::IS_VALUE`, and could not be loaded", of(.entity.as_ref()))]
+    #[error("{}the {name} is no value by its type's own `Plain::IS_VALUE`, and could not be loaded", whose(.entity.as_ref()))]
     #[non_exhaustive]
     Unloadable {
         /// The fragment's name.
@@ -290,12 +304,22 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
-    /// A file was not written.
-    pub(super) fn unwritten(path: &Path, source: io::Error) -> Self {
+    /// A file was not read, or not written.
+    pub(super) fn file(path: &Path, FileFault { step, error }: FileFault) -> Self {
         Self::File {
             path: path.to_owned(),
-            source: source.into(),
+            step,
+            source: error.into(),
         }
+    }
+
+    /// The same error, if it is of a value, of the one that is this entity's.
+    #[cold]
+    pub(super) fn of_entity(mut self, of: Option<Entity>) -> Self {
+        if let Self::NotRead { entity, .. } | Self::NotAValue { entity, .. } = &mut self {
+            *entity = of;
+        }
+        self
     }
 
     /// Two fragments have one name and role.
@@ -433,8 +457,16 @@ impl fmt::Display for MissingFragment {
     }
 }
 
+/// What was tried with a file, as an error tells it. (Of one that is not there, or is none, nobody asks.)
+fn tried(step: FileStep) -> String {
+    match step {
+        FileStep::Open => String::new(),
+        step => format!("{step}: "),
+    }
+}
+
 /// Whose value something is, as an error begins.
-fn of(entity: Option<&Entity>) -> String {
+fn whose(entity: Option<&Entity>) -> String {
     entity.map_or_else(String::new, |entity| format!("entity {entity}: "))
 }
 
@@ -471,6 +503,7 @@ mod tests {
         let error = |name: &str, of| SnapshotError::NotAValue {
             name: name.into(),
             of,
+            entity: None,
             at: 96,
         };
         assert_eq!(
@@ -480,6 +513,11 @@ mod tests {
         assert_eq!(
             error("flag", "bool").to_string(),
             "the bytes at byte 96 of the snapshot are no flag, which is a bool"
+        );
+        let of = error("flag", "bool").of_entity(Entity::new(7, 3));
+        assert_eq!(
+            of.to_string(),
+            "entity 7v3: the bytes at byte 96 of the snapshot are no flag, which is a bool"
         );
     }
 }

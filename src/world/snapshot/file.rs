@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use memmap2::MmapMut;
 
 use crate::file_bytes;
+use crate::whole_file::FileStep;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::Header;
 
@@ -26,7 +27,7 @@ impl FileBytes {
         let begun = begin(&path)?;
         match read_rest(begun) {
             Ok(bytes) => Ok(Self { path, bytes }),
-            Err(error) => Err(unreadable(&path, error)),
+            Err(error) => Err(unread(&path, error)),
         }
     }
 
@@ -51,10 +52,11 @@ struct Begun {
 }
 
 fn begin(path: &Path) -> Result<Begun, SnapshotError> {
-    let (mut file, length) = file_bytes::open(path).map_err(|error| unreadable(path, error))?;
+    let (mut file, length) = file_bytes::open(path)
+        .map_err(|error| SnapshotError::file(path, FileStep::Open.fault(error)))?;
     let mut begin = Vec::with_capacity(Header::BYTES);
     let mut first = (&mut file).take(length.min(Header::BYTES as u64));
-    (first.read_to_end(&mut begin)).map_err(|error| unreadable(path, error))?;
+    (first.read_to_end(&mut begin)).map_err(|error| unread(path, error))?;
     match Header::read(&begin, length) {
         Ok(header) => Ok(Begun {
             file,
@@ -69,11 +71,8 @@ fn begin(path: &Path) -> Result<Begun, SnapshotError> {
     }
 }
 
-fn unreadable(path: &Path, source: io::Error) -> SnapshotError {
-    SnapshotError::File {
-        path: path.to_owned(),
-        source: source.into(),
-    }
+fn unread(path: &Path, error: io::Error) -> SnapshotError {
+    SnapshotError::file(path, FileStep::Read.fault(error))
 }
 
 /// The header of a file, and the bytes of its directory.
@@ -94,7 +93,7 @@ pub(super) fn read_directory(path: &Path) -> Result<(Header, Vec<u8>), SnapshotE
             false => Err(ErrorKind::UnexpectedEof.into()),
         }
     };
-    let directory = read().map_err(|error| unreadable(path, error))?;
+    let directory = read().map_err(|error| unread(path, error))?;
     Ok((header, directory))
 }
 

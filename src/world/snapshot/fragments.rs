@@ -85,6 +85,7 @@ impl SavedFragment {
     pub(super) fn not_read(&self, at: u64, reason: String) -> SnapshotError {
         SnapshotError::NotRead {
             name: self.name.clone(),
+            entity: None,
             at,
             reason: reason.into(),
         }
@@ -125,6 +126,7 @@ impl SavedFragment {
             Some(row) => Err(SnapshotError::NotAValue {
                 name: self.name.clone(),
                 of: self.of.unwrap_or_default(),
+                entity: None,
                 at: at + (row * self.size) as u64,
             }),
         }

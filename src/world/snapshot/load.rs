@@ -391,6 +391,8 @@ impl World {
                     &saved.file[at..][LENGTH * first as usize..][..LENGTH * count as usize];
                 let array = new.array(data.columns[column].offset);
                 let column = SavedColumn {
+                    chunk,
+                    row: first as usize,
                     fragment,
                     info,
                     lengths,
@@ -419,6 +421,7 @@ impl World {
                 // SAFETY: as many rows of this size, which hold no values, and are bytes from then on.
                 let copied = unsafe { copy(bytes, array) };
                 if let Err(error) = saved.bring(fragment, copied, begin) {
+                    let error = chunk.of_row(error, saved.file, (at, size));
                     return Err(refused(made, error));
                 }
                 at += chunk.len as usize * size;
@@ -472,6 +475,9 @@ impl World {
 
 /// Values of a column that are written, of some rows.
 struct SavedColumn<'s> {
+    chunk: &'s SavedChunk,
+    /// The first of the rows.
+    row: usize,
     fragment: &'s SavedFragment,
     info: &'s FragmentInfo,
     /// Of the rows' values.
@@ -510,7 +516,10 @@ impl SavedColumn<'_> {
             bytes.extend_from_slice(&saved.file[at..value_end]);
             // SAFETY: room for a value of the fragment, in a row of a chunk that has none yet.
             let read = unsafe { form.read(&bytes, entities, first.wrapping_add(row * size)) };
-            read.map_err(|reason| self.fragment.not_read(at as u64, reason))?;
+            read.map_err(|reason| {
+                let refused = self.fragment.not_read(at as u64, reason);
+                refused.of_entity(self.chunk.entity(saved.file, self.row + row))
+            })?;
             // SAFETY: so it was, in the next row.
             unsafe { made.add() };
             *value_at = value_end;

@@ -194,8 +194,8 @@ impl World {
     pub fn save_snapshot(bytes: &[u8], path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         Header::read(bytes, bytes.len() as u64)?;
         let path = path.as_ref();
-        whole_file::replace(path, |file| file.write_all(bytes))
-            .map_err(|source| SnapshotError::unwritten(path, source))
+        whole_file::replace_by_steps(path, |file| file.write_all(bytes))
+            .map_err(|fault| SnapshotError::file(path, fault))
     }
 
     /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that handles of entities
@@ -233,8 +233,8 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let snapshot = Snapshot::of(worlds, options)?;
-        whole_file::replace(path, |file| snapshot.write(file))
-            .map_err(|source| SnapshotError::unwritten(path, source))
+        whole_file::replace_by_steps(path, |file| snapshot.write(file))
+            .map_err(|fault| SnapshotError::file(path, fault))
     }
 
     /// The bytes that [`save_worlds`](Self::save_worlds) writes.

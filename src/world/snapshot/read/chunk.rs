@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::entity::Entity;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::chunk_form::ChunkForm;
 use crate::world::snapshot::format::{FULL_CHUNK, Reader};
@@ -50,6 +51,33 @@ impl SavedChunk {
             true => bytes + self.written(number),
             false => bytes,
         }
+    }
+
+    /// The entity of a row, by its handle in the file, which somebody may change.
+    #[cold]
+    pub(in crate::world::snapshot) fn entity(&self, file: &[u8], row: usize) -> Option<Entity> {
+        let handle = self.at + size_of::<Entity>() * row;
+        let mut reader = Reader::new(file.get(handle..)?, handle as u64);
+        let mut part = || reader.u32_of_this_machine("a handle").ok();
+        Entity::new(part()?, part()?)
+    }
+
+    /// The error that says, if it is of a value in a column of so many bytes for each row, which begins at `begin` in the
+    /// file, whose value that is.
+    #[cold]
+    pub(in crate::world::snapshot) fn of_row(
+        &self,
+        error: SnapshotError,
+        file: &[u8],
+        (begin, size): (usize, usize),
+    ) -> SnapshotError {
+        let (SnapshotError::NotRead { at, .. } | SnapshotError::NotAValue { at, .. }) = &error
+        else {
+            return error;
+        };
+        let row = (*at as usize).saturating_sub(begin).checked_div(size);
+        let entity = self.entity(file, row.unwrap_or(0));
+        error.of_entity(entity)
     }
 
     /// The values of a fragment, or the one that the chunk has, if they are others here than in the file.

@@ -2,7 +2,9 @@
 
 #![cfg(feature = "world")]
 
+mod as_is;
 mod beside;
+mod renamed;
 mod told;
 mod tools;
 

@@ -263,7 +263,7 @@ fn zeroes(bytes: u64) -> Result<Vec<u8>, SnapshotError> {
 }
 
 /// In which form a file has values.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     pub(super) size: u64,
     pub(super) align: u64,

@@ -109,6 +109,25 @@ pub enum SnapshotError {
         /// Those of these names that are registered in another role, with each of these roles.
         here: Box<[(Box<str>, FragmentKind)]>,
     },
+    /// Two names that the snapshot has would become one, because of a [rename](crate::world::LoadOptions::rename): it has what
+    /// is renamed, and something else that is called so already, or is renamed to the same. Entities have both: what is only
+    /// in compositions that nobody has gives way. (Files of which each has one of the two are no error.)
+    #[error(
+        "the snapshot has both {} and {}{}, which would be {}: `LoadOptions::rename` leads no two to one name",
+        shown_quoted(&from[0]),
+        shown_quoted(&from[1]),
+        as_role(*role),
+        one_of_them(from, to)
+    )]
+    #[non_exhaustive]
+    RenamedAlike {
+        /// What the snapshot calls the two.
+        from: [Box<str>; 2],
+        /// Their role; `None` of types of the [state](crate::world::LoadOptions::rename_state).
+        role: Option<FragmentKind>,
+        /// What both would be called here.
+        to: Box<str>,
+    },
     /// The snapshot has values of types which are not registered in the universe as part of a world's state.
     #[error(
         "the snapshot has values of {}, which {} not registered: see `FragmentRegistry::register_state`, or \
@@ -454,6 +473,22 @@ impl fmt::Display for MissingFragment {
             (0, 1) => Ok(()),
             _ => write!(f, " of {size} bytes aligned to {align}"),
         }
+    }
+}
+
+/// What two are whose names are told.
+fn as_role(role: Option<FragmentKind>) -> String {
+    match role {
+        Some(role) => format!(", as a {role} each"),
+        None => ", as types of the state".into(),
+    }
+}
+
+/// What two would be called.
+fn one_of_them(from: &[Box<str>; 2], to: &str) -> String {
+    match from.iter().any(|from| **from == *to) {
+        true => "one by a rename".into(),
+        false => format!("one {} by renames", shown_quoted(to)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The fragments of a file, each with what is registered under its name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::entity::EntityMap;
 use crate::fragment::{
@@ -71,6 +72,15 @@ impl SavedFragment {
             0
         };
         values + bits as usize
+    }
+
+    /// Nobody has it, and it does not come: another one has its name.
+    #[cold]
+    fn leave_out(&mut self) {
+        (self.size_here, self.align_here) = (self.size, self.align);
+        (self.known, self.of, self.is_value) = (None, None, None);
+        (self.map_entities, self.conversion) = (None, None);
+        self.always_on = false;
     }
 
     /// The error that says that somebody has it off, and nobody can here.
@@ -161,7 +171,7 @@ pub(super) fn read_fragments(
     }
     // All that are missing are told; if none is, all that have changed.
     let (mut missing, mut here, mut changed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut seen: HashSet<(Box<str>, FragmentKind)> = HashSet::new();
+    let mut seen: HashMap<(Box<str>, FragmentKind), Seen> = HashMap::new();
     let too_many = reader.damaged("there are more fragments than a registry holds");
     let count = reader.u32("the directory ends early")?;
     if count as usize > FragmentRegistry::CAPACITY {
@@ -169,8 +179,8 @@ pub(super) fn read_fragments(
     }
     for _ in 0..count {
         let known = registered.map(|(_, options)| (&known, options));
-        let fragment = match read_fragment(reader, header, known) {
-            Ok(fragment) => fragment,
+        let (mut fragment, this) = match read_fragment(reader, header, known) {
+            Ok((fragment, saved_as)) => (fragment, saved_as.at(fragments.len())),
             Err(SnapshotError::Unregistered { fragments, .. }) => {
                 for MissingFragment { name, .. } in &fragments {
                     let roles = FragmentKind::ALL.into_iter();
@@ -188,8 +198,26 @@ pub(super) fn read_fragments(
             }
             Err(error) => return Err(error),
         };
-        if !seen.insert((fragment.name.clone(), fragment.kind)) {
-            return Err(reader.damaged("a fragment stands there twice"));
+        match seen.entry((fragment.name.clone(), fragment.kind)) {
+            Entry::Vacant(new) => _ = new.insert(this),
+            Entry::Occupied(other) if other.get().saved_as.name == this.saved_as.name => {
+                return Err(reader.damaged("a fragment stands there twice"));
+            }
+            // What nobody has is in no one's way.
+            Entry::Occupied(_) if !this.saved_as.is_needed => fragment.leave_out(),
+            Entry::Occupied(mut other) if !other.get().saved_as.is_needed => {
+                fragments[other.get().at].leave_out();
+                other.insert(this);
+            }
+            Entry::Occupied(other) => {
+                let names = [&other.get().saved_as.name, &this.saved_as.name];
+                let name = &fragment.name;
+                return Err(SnapshotError::RenamedAlike {
+                    from: names.map(|saved| saved.as_ref().unwrap_or(name).clone()),
+                    role: Some(fragment.kind),
+                    to: fragment.name,
+                });
+            }
         }
         fragments.push(fragment);
     }
@@ -207,6 +235,26 @@ pub(super) fn read_fragments(
     }
 }
 
+/// How a file has a fragment that is known by another name, perhaps.
+struct SavedAs {
+    /// What the file calls it, if that is something else.
+    name: Option<Box<str>>,
+    /// Some entity has it.
+    is_needed: bool,
+}
+
+impl SavedAs {
+    fn at(self, at: usize) -> Seen {
+        Seen { saved_as: self, at }
+    }
+}
+
+/// A fragment that was read, and its place among all of them.
+struct Seen {
+    saved_as: SavedAs,
+    at: usize,
+}
+
 /// What a file says of a fragment.
 struct Told {
     name: Box<str>,
@@ -216,8 +264,6 @@ struct Told {
     size: u64,
     /// 0: not known.
     shape: u64,
-    /// Whether other fields are taken for the same.
-    any_fields: bool,
     is_written: bool,
     /// Those of the enum that its values are of, if they are told.
     variants: Box<[SavedVariant]>,
@@ -249,13 +295,13 @@ impl Told {
     }
 }
 
-/// Reads a fragment, and finds it among those that are registered. One that no entity has, or that is left out, need not be
-/// there.
+/// Reads a fragment, and finds it among those that are registered; and what the file calls it, if it is called otherwise
+/// now. One that no entity has, or that is left out, need not be there.
 fn read_fragment(
     reader: &mut Reader<'_>,
     header: Header,
     known: Option<(&Known<'_>, &LoadOptions)>,
-) -> Result<SavedFragment, SnapshotError> {
+) -> Result<(SavedFragment, SavedAs), SnapshotError> {
     const EARLY: &str = "the directory ends early";
     let begin = reader.clone();
     let kind = kind_of_byte(reader.u8(EARLY)?);
@@ -284,17 +330,23 @@ fn read_fragment(
     if is_written && matches!(kind, FragmentKind::Tag | FragmentKind::Chunk) {
         return Err(begin.damaged("what is written is a fragment, or a shared one"));
     }
+    let (name, saved_name) = match known.and_then(|(_, options)| options.renamed(&name, kind)) {
+        Some(now) if now != name => (now.into(), Some(name.into_boxed_str())),
+        _ => (name.into_boxed_str(), None),
+    };
+    let saved_as = SavedAs {
+        name: saved_name,
+        is_needed,
+    };
     let skipped = known.is_some_and(|(_, options)| options.skips(&name));
-    let any_fields = known.is_some_and(|(_, options)| options.ignores_fields(&name));
     let variants = match header.has_variants() {
         true => read_variants(reader, size)?,
         false => Box::default(),
     };
     let told = Told {
         shape,
-        any_fields,
         is_written,
-        name: name.into_boxed_str(),
+        name,
         kind,
         enableable,
         align,
@@ -303,12 +355,12 @@ fn read_fragment(
     };
     let size = usize::try_from(size).map_err(|_| begin.damaged("no value is so large"));
     let known = match known {
-        None => return Ok(told.unfound(true, false, size?)),
-        Some(_) if skipped => return Ok(told.unfound(false, true, size?)),
+        None => return Ok((told.unfound(true, false, size?), saved_as)),
+        Some(_) if skipped => return Ok((told.unfound(false, true, size?), saved_as)),
         Some(known) => known,
     };
-    match find_fragment(&told, known) {
-        Ok((info, conversion)) => Ok(SavedFragment {
+    let fragment = match find_fragment(&told, known) {
+        Ok((info, conversion)) => SavedFragment {
             name: info.name().into(),
             name_hash: hash_of(info.name()),
             known: Some(info.id()),
@@ -326,10 +378,11 @@ fn read_fragment(
             enableable,
             always_on: enableable && !info.is_enableable(),
             is_written,
-        }),
-        Err(_) if !is_needed => Ok(told.unfound(false, false, size?)),
-        Err(error) => Err(error),
-    }
+        },
+        Err(_) if !is_needed => told.unfound(false, false, size?),
+        Err(error) => return Err(error),
+    };
+    Ok((fragment, saved_as))
 }
 
 /// The registered fragment of which a file tells, and what makes its values of those of the file, if these are others.
@@ -388,7 +441,7 @@ fn find_fragment<'r>(
     };
     let conversion = options.conversion(&name, form, info, fits);
     // What is converted is, also where nobody asks for fields.
-    let fits = fits || (same_layout && told.any_fields);
+    let fits = fits || (same_layout && options.takes(&name, form));
     let conversion = match conversion {
         None if !fits => Conversion::by_variants(&told.variants, told.size, info),
         conversion => conversion.cloned(),

@@ -55,9 +55,10 @@ impl World {
     /// may be renamed. (To types of the state, too:
     /// [`register_state_as`](crate::fragment::FragmentRegistry::register_state_as).) Else it is known by
     /// [`type_name`](core::any::type_name), with the path: a file does not know a type that was renamed, or moved to
-    /// another module, then, unless the type, which must have one role, is given what it was called before as its name. Nor
-    /// does the standard library promise that another compiler writes that name alike: it is for programs whose files need
-    /// not last. [`unnamed`](Self::unnamed) says what has no other.
+    /// another module, then, unless [`LoadOptions::rename`] leads that name to the one of now (and
+    /// [`rename_state`](LoadOptions::rename_state) does of the state), or the type, which must have one role, is given what it
+    /// was called before as its name. Nor does the standard library promise that another compiler writes that name alike: it
+    /// is for programs whose files need not last. [`unnamed`](Self::unnamed) says what has no other.
     ///
     /// # Types whose fields have changed
     ///
@@ -66,7 +67,7 @@ impl World {
     /// [`StateNotRead`](SnapshotError::StateNotRead)), also if they have as many bytes. So who loads says how they become
     /// values of today, which [`LoadOptions::convert`] does while they come, in whatever role, and
     /// [`convert_state`](LoadOptions::convert_state) of types of the state: the old type stands where only loading knows it, and no universe is told of it. (Where only names of fields are the difference, or variants
-    /// that an enum did not have, the old values can be [taken as they are](LoadOptions::ignore_fields); the [states of an
+    /// that an enum did not have, the old values can be [taken as they are](LoadOptions::take_as_is); the [states of an
     /// application](crate::processor::State::register) are found by their names.)
     ///
     /// Where one value does not say it all, because it becomes several fragments or depends on others, the old type is

@@ -1,13 +1,15 @@
-//! `LoadOptions`: what of a snapshot does not come, and of what it is not asked which fields it had.
+//! `LoadOptions`: what of a snapshot does not come, what is called otherwise now, and what its values have become.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use crate::fragment::{FragmentInfo, Plain, StateForm};
+use crate::fragment::{FragmentInfo, FragmentKind, Plain, StateForm};
 use crate::world::snapshot::conversion::{Conversion, Form};
 
-/// What is left out of a snapshot that is loaded, by name, and what is taken though its fields seem to have changed. All
-/// comes, and nothing else is taken, unless you say otherwise.
+/// What is left out of a snapshot that is loaded, by name, what is called otherwise now, and what values are converted, or
+/// taken though their fields seem to have changed. All comes, and nothing else is taken, unless you say otherwise.
+///
+/// A file's names are [led](Self::rename) to those of now first: all that is said here of names is said of these.
 ///
 /// What is skipped is as if nobody had had it when the world was saved: it need not be registered, and its values are read
 /// past. Entities that only that told apart have one composition then, and lie in chunks of their own no longer; the chunks
@@ -46,8 +48,20 @@ pub struct LoadOptions {
     skipped: BTreeSet<Box<str>>,
     skipped_states: BTreeSet<Box<str>>,
     ignored_fields: BTreeSet<Box<str>>,
+    /// Forms in which a file may have values of these names that are taken as they are.
+    taken: Vec<(Box<str>, Form)>,
     conversions: Vec<Conversion>,
     state_conversions: Vec<Conversion>,
+    /// What names of files are now: those of one role before those of all.
+    renamed: BTreeMap<Box<str>, Renamed>,
+    renamed_states: BTreeMap<Box<str>, Box<str>>,
+}
+
+/// What fragments are called that have one name in files.
+#[derive(Clone, Debug, Default)]
+struct Renamed {
+    in_any_role: Option<Box<str>>,
+    in_role: Vec<(FragmentKind, Box<str>)>,
 }
 
 impl LoadOptions {
@@ -72,10 +86,98 @@ impl LoadOptions {
         self
     }
 
+    /// What files call `from` is `to` here: fragments of that name, in whatever role. Where names of fragments are spoken of,
+    /// in the other options and in errors, those of now are meant, whatever a file calls them: it is led to them first. A name
+    /// that the snapshot does not have is no error, so each file may come that was ever written; what it calls `to` already
+    /// stays that. Each name is led once: of what was called `a`, then `b`, and is `c` now, say `rename("a", "c")` and
+    /// `rename("b", "c")`. Of several calls for one `from` the last counts.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_plain_as::<u32>("game::Hp")?;
+    /// # let ant = then.create((7_u32,))?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<u32>("health")?;
+    /// // Once it had no name of its own, and files have its path.
+    /// let options = LoadOptions::new().rename("game::Hp", "health");
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!(world.get::<u32>(ant)?, &7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A load fails with [`RenamedAlike`](crate::world::SnapshotError::RenamedAlike) if two names that the file has would
+    /// become one in one role, and entities have both.
+    #[must_use]
+    pub fn rename(mut self, from: &str, to: &str) -> Self {
+        self.renamed.entry(from.into()).or_default().in_any_role = Some(to.into());
+        self
+    }
+
+    /// What files call `from` in this role is `to` here, whatever is [said of others](Self::rename) that are called so: where
+    /// one name stands for two fragments, as the path does of a type that had two roles and no name of its own.
+    ///
+    /// ```
+    /// use megachunk::fragment::FragmentKind;
+    /// use megachunk::prelude::*;
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_plain::<u32>()?;
+    /// # then.registry().register_plain_const_shared::<u32>()?;
+    /// # let ant = then.create((7_u32,).const_shared(3_u32))?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<u32>("rank")?;
+    /// universe.registry().register_plain_const_shared_as::<u32>("team")?;
+    /// let options = LoadOptions::new()
+    ///     .rename_role("u32", FragmentKind::Fragment, "rank")
+    ///     .rename_role("u32", FragmentKind::ConstShared, "team");
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!((world.get::<u32>(ant)?, world.const_shared::<u32>(ant)?), (&7, &3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn rename_role(mut self, from: &str, role: FragmentKind, to: &str) -> Self {
+        let in_role = &mut self.renamed.entry(from.into()).or_default().in_role;
+        in_role.retain(|(of, _)| *of != role);
+        in_role.push((role, to.into()));
+        self
+    }
+
+    /// What files call `from` is `to` here, as a type that is [part of the
+    /// state](crate::fragment::FragmentRegistry::register_state): as [`rename`](Self::rename) says of fragments.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_state_as::<u64>("points")?;
+    /// # then.resources_mut().insert(7_u64);
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// universe.registry().register_state_as::<u64>("score")?;
+    /// let options = LoadOptions::new().rename_state("points", "score");
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!(world.resources().get::<u64>(), Some(&7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn rename_state(mut self, from: &str, to: &str) -> Self {
+        self.renamed_states.insert(from.into(), to.into());
+        self
+    }
+
     /// Values of fragments, and of types of the state, that have this name are taken as they are if their size and alignment
-    /// are right, whatever [fields](crate::fragment::Plain::SHAPE) they had: where a field has only got another name, or an
-    /// enum another variant. Which bytes are a value is asked all the same. Values for which there is a
-    /// [conversion](Self::convert) are converted, of fragments and [of the state](Self::convert_state).
+    /// are right, whatever [fields](crate::fragment::Plain::SHAPE) they had. Which bytes are a value is asked all the same.
+    /// Values for which there is a [conversion](Self::convert) are converted, of fragments and [of the
+    /// state](Self::convert_state).
+    ///
+    /// This is for tools, and for a file that somebody knows. It says nothing of which form the file has: in a program whose
+    /// files last, what was written here for one change makes each later one of that name silent that leaves the size as it
+    /// is, two fields that have changed places among them. There [`take_as_is`](Self::take_as_is) names the form that is
+    /// meant.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -109,6 +211,53 @@ impl LoadOptions {
         self
     }
 
+    /// Values of fragments, and of types of the state, that have this name are taken as they are where the file has them as
+    /// `Old`: where a field has only got another name, or an enum another variant. The [shape](Plain::SHAPE), the size and (of
+    /// fragments) the alignment in the file must be those of `Old`, and size and alignment those of the type of now: so a
+    /// later change of the type is refused as if nothing was said, until it is said of the form that files have then, too (one
+    /// call for each). Of an `Old` of which no shape is known, nothing is said: what has none in a file is taken in any case.
+    /// Which bytes are a value of the type of now is asked all the same. Values for which there is a
+    /// [conversion](Self::convert) are converted.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// /// `now` was called `points` once.
+    /// #[derive(Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Health { now: u32 }
+    /// megachunk::plain!(Health { now });
+    ///
+    /// /// What files of version 1 have.
+    /// mod v1 {
+    ///     #[derive(Clone, Copy)]
+    ///     #[repr(C)]
+    ///     pub struct Health { pub points: u32 }
+    ///     megachunk::plain!(Health { points });
+    /// }
+    ///
+    /// # let mut then = World::new();
+    /// # then.registry().register_plain_as::<v1::Health>("health")?;
+    /// # let ant = then.create((v1::Health { points: 7 },))?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<Health>("health")?;
+    /// let options = LoadOptions::new().take_as_is::<v1::Health>("health");
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!(world.get::<Health>(ant)?.now, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn take_as_is<Old: Plain>(mut self, name: &str) -> Self {
+        let form = Form {
+            size: size_of::<Old>() as u64,
+            align: align_of::<Old>() as u64,
+            shape: Old::SHAPE,
+        };
+        self.taken.push((name.into(), form));
+        self
+    }
+
     /// Values of fragments of this name, in whatever role, that the file has as `Old` come as `New`, which is what is
     /// registered here: files that are older than a type is now, whose fields have changed since. Which one a file has its
     /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is (unless `Old` is `New`), and so is, where no shape is known
@@ -119,7 +268,8 @@ impl LoadOptions {
     /// file's shape; if there is none, the first whose `Old` has the file's size and alignment, and of which, or of the file,
     /// no shape is known.
     ///
-    /// Of a name whose [fields are ignored](Self::ignore_fields), too, what a conversion is for is converted.
+    /// Of a name whose [fields are ignored](Self::ignore_fields), or whose values are [taken as they are](Self::take_as_is),
+    /// too, what a conversion is for is converted.
     ///
     /// Nothing is converted for what [is written](crate::fragment::FragmentRegistry::register_written_as), here or in the file: who
     /// reads it knows its older forms.
@@ -284,6 +434,24 @@ impl LoadOptions {
         })
     }
 
+    /// What a fragment is called now that has this name in a file; `None` if it is that.
+    pub(super) fn renamed(&self, name: &str, role: FragmentKind) -> Option<&str> {
+        let renamed = self.renamed.get(name)?;
+        let in_role = renamed.in_role.iter().find(|(of, _)| *of == role);
+        let in_role = in_role.map(|(_, to)| to);
+        in_role.or(renamed.in_any_role.as_ref()).map(|to| &**to)
+    }
+
+    /// What a type of the state is called now that has this name in a file; `None` if it is that.
+    pub(super) fn renamed_state(&self, name: &str) -> Option<&str> {
+        self.renamed_states.get(name).map(|to| &**to)
+    }
+
+    /// Whether some types of the state are called otherwise.
+    pub(super) fn renames_states(&self) -> bool {
+        !self.renamed_states.is_empty()
+    }
+
     pub(super) fn skips(&self, name: &str) -> bool {
         self.skipped.contains(name)
     }
@@ -292,7 +460,22 @@ impl LoadOptions {
         self.skipped_states.contains(name)
     }
 
-    pub(super) fn ignores_fields(&self, name: &str) -> bool {
-        self.ignored_fields.contains(name)
+    /// Whether values of a fragment that the file has in this form are taken for those of another one of that size.
+    pub(super) fn takes(&self, name: &str, form: Form) -> bool {
+        let is_meant = |meant: &Form| {
+            (meant.size, meant.align, meant.shape) == (form.size, form.align, form.shape)
+        };
+        self.ignored_fields.contains(name) || self.is_taken(name, is_meant)
+    }
+
+    /// The same for a value of so many bytes and this shape, of a type of the state.
+    pub(super) fn takes_state(&self, name: &str, (bytes, shape): (usize, u64)) -> bool {
+        let is_meant = |meant: &Form| (meant.size, meant.shape) == (bytes as u64, shape);
+        self.ignored_fields.contains(name) || self.is_taken(name, is_meant)
+    }
+
+    fn is_taken(&self, name: &str, is_meant: impl Fn(&Form) -> bool) -> bool {
+        let mut taken = self.taken.iter();
+        taken.any(|(of, form)| **of == *name && is_meant(form))
     }
 }

@@ -1,7 +1,7 @@
 //! `SavedBesides`: what a file says of a world besides its entities, and how the world comes to have it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::archetype::Universe;
@@ -119,6 +119,32 @@ impl<'f> SavedBesides<'f> {
         Ok(saved)
     }
 
+    /// Calls the types what they are called now. `seen`: those of the file that are called so, each with its name there.
+    pub(in crate::world::snapshot) fn rename(
+        &mut self,
+        options: &LoadOptions,
+        seen: &mut BTreeMap<Box<str>, Box<str>>,
+    ) -> Result<(), SnapshotError> {
+        let carried = self.signals.iter_mut().map(|signal| &mut signal.carries);
+        for value in self.resources.iter_mut().chain(carried) {
+            let to: Box<str> = options
+                .renamed_state(&value.name)
+                .map_or_else(|| value.name.clone(), Into::into);
+            let from = core::mem::replace(&mut value.name, to);
+            let first = seen
+                .entry(value.name.clone())
+                .or_insert_with(|| from.clone());
+            if *first != from {
+                return Err(SnapshotError::RenamedAlike {
+                    from: [first.clone(), from],
+                    role: None,
+                    to: value.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Leaves out what does not come.
     pub(in crate::world::snapshot) fn leave_out(&mut self, options: &LoadOptions) {
         let comes = |value: &SavedValue<'_>| !options.skips_state(&value.name);
@@ -126,11 +152,11 @@ impl<'f> SavedBesides<'f> {
         self.signals.retain(|signal| comes(&signal.carries));
     }
 
-    /// Forgets which fields values had of which it is not to be asked: after those that are [converted](Self::convert).
+    /// Forgets which fields values had of which it is not asked: after those that are [converted](Self::convert).
     pub(in crate::world::snapshot) fn ignore_fields(&mut self, options: &LoadOptions) {
         let carried = self.signals.iter_mut().map(|signal| &mut signal.carries);
         for value in self.resources.iter_mut().chain(carried) {
-            if options.ignores_fields(&value.name) {
+            if options.takes_state(&value.name, (value.bytes.len(), value.shape)) {
                 value.shape = 0;
             }
         }

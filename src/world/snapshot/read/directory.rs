@@ -3,6 +3,8 @@
 //! Must hold: each chunk begins where the one before it ends, the last ends where the directory begins, and nothing stands
 //! behind it.
 
+use std::collections::BTreeMap;
+
 use crate::entity::{EntityIndex, EntityMap};
 use crate::fragment::{FragmentKind, FragmentRegistry};
 use crate::world::snapshot::besides::SavedBesides;
@@ -47,11 +49,15 @@ impl<'f> Saved<'f> {
         }
         saved.fragments = read_fragments(&mut reader, header, known)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
+        let mut called = BTreeMap::new();
         for _ in 0..reader.u32("the directory ends early")? {
             let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
             if header.has_besides() {
                 world.besides = SavedBesides::read(&mut reader, header.has_shapes())?;
                 if let Some((_, options)) = known {
+                    if options.renames_states() {
+                        world.besides.rename(options, &mut called)?;
+                    }
                     world.besides.leave_out(options);
                 }
             }

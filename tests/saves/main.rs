@@ -4,6 +4,7 @@
 
 mod as_is;
 mod beside;
+mod only;
 mod renamed;
 mod told;
 mod tools;

@@ -13,7 +13,7 @@ use crate::world::snapshot::SnapshotError;
 /// then one that is not [plain](crate::fragment::Plain), nor [written](FragmentRegistry::register_written_as), is an error, but
 /// for tags and chunk fragments in a hash, which only says that they are there.
 ///
-/// What is skipped is as if no entity had it. A file says who is dead, too, [unless](Self::skip_dead) it is to be loaded
+/// What is skipped, or not among what [may be there](Self::only), is as if no entity had it. A file says who is dead, too, [unless](Self::skip_dead) it is to be loaded
 /// with new ids only.
 ///
 /// ```
@@ -36,6 +36,12 @@ pub struct SnapshotOptions {
     skipped_resources: Vec<TypeId>,
     skip_resources: bool,
     skip_signals: bool,
+    skip_names: bool,
+    /// Those that may be there, if it was said which.
+    only: Option<FragmentSet>,
+    only_resources: Option<Vec<TypeId>>,
+    /// What delayed signals carry that may be there.
+    only_signals: Option<Vec<TypeId>>,
 }
 
 /// What is asked of a fragment that is not skipped.
@@ -58,6 +64,80 @@ impl SnapshotOptions {
     #[must_use]
     pub fn skip(mut self, id: FragmentId) -> Self {
         self.skipped.insert(id);
+        self
+    }
+
+    /// With no other fragments than these; of several calls, than those of all of them. (Those that are
+    /// [skipped](Self::skip) are not there all the same.) What somebody registers later, as a plugin next year, is not among
+    /// them: so it is with a list of what may be there that a server saves for who joins late, and not with one of what may
+    /// not.
+    ///
+    /// It is said of fragments alone: see [`only_resource`](Self::only_resource), [`only_signals_of`](Self::only_signals_of)
+    /// and [`skip_names`](Self::skip_names) for what a file has besides. Entities that have none of the fragments are there,
+    /// and have none: who is not to be there at all is not in a [slice](World::slice_to_snapshot).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::{SnapshotOptions, SnapshotSummary};
+    ///
+    /// let mut server = World::new();
+    /// let registry = server.registry();
+    /// let health = registry.register_plain_as::<u32>("health")?.id();
+    /// registry.register_plain_as::<i64>("secret")?;
+    /// registry.register_state_as::<u16>("round")?;
+    /// registry.register_state_as::<u64>("seed")?;
+    /// server.create((7_u32, 9_i64))?;
+    /// server.resources_mut().insert(3_u16);
+    /// server.resources_mut().insert(4_u64);
+    ///
+    /// // What clients may know.
+    /// let options = SnapshotOptions::new()
+    ///     .only([health])
+    ///     .only_resource::<u16>()
+    ///     .skip_signals()
+    ///     .skip_names();
+    /// let file = server.to_snapshot(&options)?;
+    /// let summary = SnapshotSummary::of(&file)?;
+    /// assert_eq!((summary.fragments.len(), &*summary.fragments[0].name), (1, "health"));
+    /// assert_eq!(summary.state_types, ["round"]);
+    ///
+    /// // Both count the same part.
+    /// let universe = Universe::new();
+    /// universe.registry().register_plain_as::<u32>("health")?;
+    /// universe.registry().register_state_as::<u16>("round")?;
+    /// let client = World::from_snapshot(&file, universe)?;
+    /// assert_eq!(client.state_hash()?, server.state_hash_with(&options)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn only(mut self, ids: impl IntoIterator<Item = FragmentId>) -> Self {
+        let only = self.only.get_or_insert_default();
+        ids.into_iter().for_each(|id| _ = only.insert(id));
+        self
+    }
+
+    /// With no other resource than that of this type; of several calls, than those of all of them. (To have none at all, [skip
+    /// them](Self::skip_resources).)
+    #[must_use]
+    pub fn only_resource<R: Send + Sync + 'static>(mut self) -> Self {
+        let only = self.only_resources.get_or_insert_default();
+        only.push(TypeId::of::<R>());
+        self
+    }
+
+    /// With no other delayed signals than those that carry a value of this type; of several calls, than those of all of them.
+    /// (To have none at all, [skip them](Self::skip_signals).) Says nothing of a hash, which has none.
+    #[must_use]
+    pub fn only_signals_of<P: Send + Sync + 'static>(mut self) -> Self {
+        let only = self.only_signals.get_or_insert_default();
+        only.push(TypeId::of::<P>());
+        self
+    }
+
+    /// Without names of entities: in a file, for a hash has none.
+    #[must_use]
+    pub fn skip_names(mut self) -> Self {
+        self.skip_names = true;
         self
     }
 
@@ -124,22 +204,41 @@ impl SnapshotOptions {
         self.skip_signals
     }
 
+    /// Whether delayed signals that carry values of this type are left out, of those that are not all.
+    pub(super) fn skips_signals_of(&self, carried: TypeId) -> bool {
+        is_left_out(self.only_signals.as_ref(), carried)
+    }
+
     pub(super) fn skips_resource(&self, of: TypeId) -> bool {
-        self.skip_resources || self.skipped_resources.contains(&of)
+        self.skip_resources
+            || self.skipped_resources.contains(&of)
+            || is_left_out(self.only_resources.as_ref(), of)
+    }
+
+    pub(super) fn skips_names(&self) -> bool {
+        self.skip_names
+    }
+
+    fn skips(&self, id: FragmentId) -> bool {
+        self.skipped.contains(id) || self.only.as_ref().is_some_and(|only| !only.contains(id))
     }
 
     pub(super) fn skips_dead(&self) -> bool {
         self.skip_dead
     }
 
-    /// The same for a world of another registry: there the fragments are skipped that have the names and roles of those
-    /// that are skipped here. O(fragments).
+    /// The same for a world of another registry: there the fragments are meant that have the names and roles of those
+    /// that are meant here. O(fragments).
     pub(super) fn translated(&self, here: &FragmentRegistry, there: &FragmentRegistry) -> Self {
-        let skipped = here.iter().filter(|info| self.skipped.contains(info.id()));
-        let skipped: HashSet<_> = skipped.map(key).collect();
-        let same = there.iter().filter(|info| skipped.contains(&key(info)));
+        let translated = |ids: &FragmentSet| {
+            let meant = here.iter().filter(|info| ids.contains(info.id()));
+            let meant: HashSet<_> = meant.map(key).collect();
+            let same = there.iter().filter(|info| meant.contains(&key(info)));
+            same.map(FragmentInfo::id).collect()
+        };
         Self {
-            skipped: same.map(FragmentInfo::id).collect(),
+            skipped: translated(&self.skipped),
+            only: self.only.as_ref().map(translated),
             ..self.clone()
         }
     }
@@ -156,7 +255,7 @@ impl SnapshotOptions {
             let Some(info) = world.registry().get(id) else {
                 continue;
             };
-            if self.skipped.contains(id) {
+            if self.skips(id) {
                 continue;
             }
             if readable(info, purpose) {
@@ -173,6 +272,11 @@ impl SnapshotOptions {
             Some(pair) => Err(SnapshotError::ambiguous(pair[0], pair[1])),
         }
     }
+}
+
+/// Whether a type is not among those that may be there, if it was said which.
+fn is_left_out(only: Option<&Vec<TypeId>>, of: TypeId) -> bool {
+    only.is_some_and(|only| !only.contains(&of))
 }
 
 /// What a fragment is known by in every program.

@@ -146,7 +146,7 @@ impl<'w> Slice<'w> {
             enableable: FragmentSet::new(),
             shared: Vec::new(),
             written: WrittenColumns::default(),
-            besides: Besides::of_named(world, entities),
+            besides: Besides::of_named(world, entities, options),
         };
         let mut shared_numbers = HashMap::new();
         for (archetype, rows) in by_archetype {

@@ -98,6 +98,8 @@ impl World {
         let states = registry.state_forms().map(|form| form.type_id());
         let states: HashSet<TypeId, ByTypes> = states.collect();
         let is_state = |of: TypeId| states.contains(&of);
+        // Saved, or left out because it was said so.
+        let is_told = |of: TypeId| is_state(of) || options.skips_signals_of(of);
         let resources = self.resources.types();
         let told = self.tell_waiting();
         // What names a signal of this world is no state: a world that is loaded has signals of its own.
@@ -109,10 +111,10 @@ impl World {
         let (mut saved, mut dead_signals) = (0, 0);
         for told in &told.signals {
             if told.is_broadcast() {
-                saved += usize::from(is_state(told.signal.carries));
+                saved += usize::from(is_told(told.signal.carries));
             } else if !self.universe().exists(told.waiting.entity) {
                 dead_signals += 1;
-            } else if self.is_built(told.waiting.entity) && is_state(told.signal.carries) {
+            } else if self.is_built(told.waiting.entity) && is_told(told.signal.carries) {
                 saved += 1;
             }
         }

@@ -75,6 +75,8 @@ impl<'w> Besides<'w> {
         if options.skips_signals() {
             told.signals.clear();
         }
+        told.signals
+            .retain(|told| !options.skips_signals_of(told.signal.carries));
         // Others are dead where they are loaded.
         told.signals
             .retain(|told| told.is_broadcast() || together.have(told.waiting.entity));
@@ -91,15 +93,26 @@ impl<'w> Besides<'w> {
         }
         Ok(Self {
             resources: resources(world, options)?,
-            names: world.names.told(|entity| world.is_built(entity)),
+            names: match options.skips_names() {
+                true => Vec::new(),
+                false => world.names.told(|entity| world.is_built(entity)),
+            },
             time: told.time,
             signals,
         })
     }
 
     /// Of some entities alone: what they are called.
-    pub(in crate::world::snapshot) fn of_named(world: &'w World, entities: &[Entity]) -> Self {
+    pub(in crate::world::snapshot) fn of_named(
+        world: &'w World,
+        entities: &[Entity],
+        options: &SnapshotOptions,
+    ) -> Self {
         let mut names: BTreeMap<&str, Vec<Entity>> = BTreeMap::new();
+        let entities = match options.skips_names() {
+            true => &[],
+            false => entities,
+        };
         for entity in world.names.in_order(entities.iter().copied()) {
             if let Some(name) = world.names.of(entity) {
                 names.entry(name).or_default().push(entity);

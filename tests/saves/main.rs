@@ -4,6 +4,7 @@
 
 mod as_is;
 mod beside;
+mod menu;
 mod only;
 mod renamed;
 mod told;

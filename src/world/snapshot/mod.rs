@@ -31,6 +31,7 @@ mod options;
 mod read;
 mod remap;
 mod save;
+mod saved_resource;
 mod saved_worlds;
 mod slice;
 mod snapshot_state;

@@ -13,12 +13,14 @@ use crate::world::snapshot::demand::{Demand, Lengths};
 use crate::world::snapshot::file::read_directory;
 use crate::world::snapshot::format::Header;
 use crate::world::snapshot::read::{Saved, SavedArchetype};
+use crate::world::snapshot::saved_resource::SavedResource;
 
 /// What a snapshot holds, and what loading it asks for: without a universe, and without a world.
 ///
 /// It comes from the file's header and directory, which are checked as they are for a
 /// [load](crate::world::World::load): a file that is loaded has a summary, which is true. Of one that is damaged elsewhere,
-/// in its chunks for one, there may be a summary, too.
+/// in its chunks for one, there may be a summary, too. The values of plain [resources](Self::resource) are there, too, as many
+/// bytes as they have.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -75,6 +77,9 @@ pub struct SnapshotSummary {
     pub state_types: Vec<String>,
     /// Signals that wait for their time.
     pub signals: u64,
+    /// The values, of all worlds, in the order of the file.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) resources: Vec<SavedResource>,
 }
 
 /// What a snapshot says of a fragment. (With `serde`: fields that are added some day are to be read where they lack.)
@@ -154,12 +159,16 @@ impl SnapshotSummary {
             fragments,
             state_types: Vec::new(),
             signals: 0,
+            resources: Vec::new(),
         };
         let demand = Demand::of(&saved.fragments);
         for archetype in saved.worlds.iter().flat_map(|world| &world.archetypes) {
             summary.add(archetype, demand.lengths(archetype));
         }
         let besides = saved.worlds.iter().map(|world| &world.besides);
+        let resources = besides.clone().enumerate();
+        let resources = resources.flat_map(|(number, of)| SavedResource::all_of(number, of));
+        summary.resources = resources.collect();
         let types: BTreeSet<&str> = besides.clone().flat_map(SavedBesides::types).collect();
         summary.state_types = types.into_iter().map(Into::into).collect();
         summary.signals = besides.map(|of| of.signals() as u64).sum();

@@ -208,6 +208,14 @@ impl<'f> SavedBesides<'f> {
         resources.map(|resource| (&*resource.name, &*resource.bytes))
     }
 
+    /// The resources, each with its shape (0: not known), its bytes, and where these begin in the file.
+    pub(in crate::world::snapshot) fn told_resources(
+        &self,
+    ) -> impl Iterator<Item = (&str, u64, &[u8], u64)> {
+        let resources = self.resources.iter();
+        resources.map(|of| (&*of.name, of.shape, &*of.bytes, of.at))
+    }
+
     /// The names, each with those who have it. (A file may give several to one: it is not loaded then.)
     pub(in crate::world::snapshot) fn names(&self) -> impl Iterator<Item = (&str, &[Entity])> {
         let names = self.names.iter();

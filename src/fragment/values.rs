@@ -119,6 +119,34 @@ impl<'w> Values<'w> {
         Ok(unsafe { core::slice::from_raw_parts(self.first, bytes) })
     }
 
+    /// One of them alone: the value at this place, of so many as [there are](Self::len); `None` behind the last. O(1).
+    ///
+    /// ```
+    /// use megachunk::fragment::Values;
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let awake = world.registry().register_plain::<bool>()?.id();
+    /// world.create_batch([(true,), (false,)])?;
+    /// let mut query = DynamicQuery::builder(&world).read(awake).build()?;
+    /// query.read(&world)?.for_each_chunk(|mut chunk| {
+    ///     let column: Values<'_> = chunk.read(awake).expect("it was asked for");
+    ///     let second = column.row(1).expect("there are two");
+    ///     assert_eq!((second.len(), second.bytes()), (1, Ok(&[0][..])));
+    ///     assert!(column.row(2).is_none());
+    /// });
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn row(self, at: usize) -> Option<Self> {
+        if at >= self.len {
+            return None;
+        }
+        let first = self.first.wrapping_add(at * self.info.layout().size());
+        // SAFETY: one of the values, by the contract of `new`.
+        Some(unsafe { Self::new(self.info, first, 1) })
+    }
+
     /// A clone of the first value, which lives on its own, if values of the fragment can be cloned: what an editor keeps of a
     /// value before it changes that, to [put it back](crate::world::World::add_dynamic), and what it puts into its clipboard.
     /// `None` if not: see [`Value::try_clone`]. O(what the type's `clone` does).
@@ -204,6 +232,74 @@ impl<'w> ValuesMut<'w> {
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// The values, to read, for as long as this is borrowed: so who knows only bytes can look at those of which not all bytes
+    /// are a value, a `bool`, a handle, an enum, which are [not lent](Self::bytes) to be changed as such. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let awake = world.registry().register_plain::<bool>()?.id();
+    /// let ant = world.create((true,))?;
+    /// let value = world.get_dynamic_mut(ant, awake)?;
+    /// let turned = [1 - value.read().bytes()?[0]];
+    /// value.set_bytes(&turned)?;
+    /// assert_eq!(world.get::<bool>(ant)?, &false);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn read(&self) -> Values<'_> {
+        // SAFETY: the contract of `new`; nobody writes them while this is borrowed.
+        unsafe { Values::new(self.info, self.first, self.len) }
+    }
+
+    /// The same values, for as long as this is borrowed: most calls take the values away, and these stay. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let awake = world.registry().register_plain::<bool>()?.id();
+    /// let ant = world.create((true,))?;
+    /// let mut value = world.get_dynamic_mut(ant, awake)?;
+    /// assert!(value.reborrow().set_bytes(&[7]).is_err());
+    /// value.set_bytes(&[0])?;
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn reborrow(&mut self) -> ValuesMut<'_> {
+        // SAFETY: the contract of `new`; nobody has them by this while it is borrowed.
+        unsafe { ValuesMut::new(self.info, self.first, self.len) }
+    }
+
+    /// One of them alone, for as long as this is borrowed: the value at this place, of so many as [there are](Self::len);
+    /// `None` behind the last. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let awake = world.registry().register_plain::<bool>()?.id();
+    /// let both: Vec<Entity> = world.create_batch([(true,), (true,)])?.iter(&world).collect();
+    /// let mut query = DynamicQuery::builder(&world).write(awake).build()?;
+    /// query.on(&mut world)?.for_each_chunk(|mut chunk| {
+    ///     let mut column = chunk.write(awake).expect("it was asked for");
+    ///     let second = column.row(1).expect("there are two");
+    ///     second.set_bytes(&[0]).expect("a `bool`");
+    /// });
+    /// assert_eq!((world.get::<bool>(both[0])?, world.get::<bool>(both[1])?), (&true, &false));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn row(&mut self, at: usize) -> Option<ValuesMut<'_>> {
+        if at >= self.len {
+            return None;
+        }
+        let first = self.first.wrapping_add(at * self.info.layout().size());
+        // SAFETY: one of the values, by the contract of `new`; nobody has them by this while it is borrowed.
+        Some(unsafe { ValuesMut::new(self.info, first, 1) })
     }
 
     /// The values as their type.
@@ -476,9 +572,7 @@ impl fmt::Debug for Values<'_> {
 
 impl fmt::Debug for ValuesMut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the contract of `new`; nobody writes them while this is borrowed.
-        let printed = unsafe { Printed::new(self.info, self.first, self.len) };
-        write_counted(printed, f, self.info, self.len)
+        self.read().fmt(f)
     }
 }
 

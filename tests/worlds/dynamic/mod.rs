@@ -2,6 +2,7 @@
 
 mod defined;
 mod dropped;
+mod rows;
 mod slices;
 
 use core::alloc::Layout;

@@ -120,6 +120,7 @@ mod of_fragment {
 
     table! { fragment:
         "SYPUR" DynamicBundle;
+        "SYPUR" FieldDefinition<'static>;
         "SYPUR" FragmentDefinition<'static>;
         "SYPUR" FragmentError;
         "SYPUR" FragmentId;

@@ -25,6 +25,56 @@ pub enum FragmentError {
         /// The name.
         name: Box<str>,
     },
+    /// A struct was [defined](crate::fragment::FragmentRegistry::define_struct) without a field.
+    #[error(
+        "{name} was defined without a field: `define_plain`, with a layout without bytes, defines a tag"
+    )]
+    #[non_exhaustive]
+    NoFields {
+        /// What was to be defined.
+        name: Box<str>,
+    },
+    /// A struct was [defined](crate::fragment::FragmentRegistry::define_struct) with two fields of one name.
+    #[error("{name} has two fields that are named {field:?}")]
+    #[non_exhaustive]
+    FieldTwice {
+        /// What was to be defined.
+        name: Box<str>,
+        /// The name of the two.
+        field: Box<str>,
+    },
+    /// A struct that was to be [defined](crate::fragment::FragmentRegistry::define_struct) is defined already, with other
+    /// fields.
+    #[error(
+        "{name} is defined already with other fields: {why}; a struct with these needs another name"
+    )]
+    #[non_exhaustive]
+    FieldsOtherwise {
+        /// Its name.
+        name: Box<str>,
+        /// The first field that is another one, in words.
+        why: Box<str>,
+    },
+    /// Structs that were [defined](crate::fragment::FragmentRegistry::define_struct), and arrays of such, lie in each other
+    /// deeper than can be.
+    #[error("in {name} more than {limit} structs and arrays lie in each other, which is the limit")]
+    #[non_exhaustive]
+    TooDeep {
+        /// What was to be defined.
+        name: Box<str>,
+        /// How many can.
+        limit: usize,
+    },
+    /// A field was to be of a fragment that was not [defined as a
+    /// struct](crate::fragment::FragmentRegistry::define_struct).
+    #[error("the field {field:?} is to be a {of}, which was not defined by `define_struct`")]
+    #[non_exhaustive]
+    NotDefinedSo {
+        /// The field's name.
+        field: Box<str>,
+        /// The fragment's name.
+        of: Box<str>,
+    },
     /// A type that is to be registered with a name is registered with another one.
     #[error(
         "{name} is registered already, and not as {asked:?}: a name is given before the type is used"
@@ -270,7 +320,7 @@ fn aligned(size: usize, align: usize) -> String {
 
 /// The type of a fragment's values, where the fragment has another name.
 pub(crate) fn which_is(name: &str, of: &str) -> String {
-    if name == of {
+    if name == of || of.is_empty() {
         return String::new();
     }
     format!(", which is a {of}")

@@ -5,7 +5,7 @@
 //! together. [`FragmentRegistry`] gives each a number, [`FragmentSet`] holds numbers as bits, and a
 //! [`Bundle`] is a tuple of values for one entity.
 //!
-//! Tools and scripts [define](FragmentRegistry::define_plain) fragments at run time; then a [`Value`] owns
+//! Tools and scripts [define](FragmentRegistry::define_struct) fragments at run time; then a [`Value`] owns
 //! a value whose type nobody wrote down, a [`DynamicBundle`] several, and [`Values`] lends some.
 
 #[cfg(not(loom))]
@@ -53,12 +53,14 @@ pub use bundle::{Bundle, Joined, RowMoves, WithConstShared, WithPerChunk, WithSh
 #[cfg(not(loom))]
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
-#[cfg(not(loom))]
-pub(crate) use info::MapValue;
 pub use info::{CloneValue, DebugValue, DropValues, FragmentId, FragmentInfo};
+#[cfg(not(loom))]
+pub(crate) use info::{MapPlain, MapValue, WhichAreValues};
 pub use kind::{
     ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,
 };
+#[cfg(not(loom))]
+pub use plain::FieldDefinition;
 pub use plain::{IsValue, MapEntities, Plain, PlainField, PlainVariant};
 #[doc(hidden)]
 pub use plain::{
@@ -97,6 +99,8 @@ pub(crate) use kind::NoFragment;
 pub(crate) use lone::Lone;
 #[cfg(not(loom))]
 pub(crate) use pile::Pile;
+#[cfg(not(loom))]
+use plain::DefinedStruct;
 #[cfg(not(loom))]
 pub(crate) use plain::are_others;
 #[cfg(not(loom))]

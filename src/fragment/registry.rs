@@ -30,6 +30,8 @@
 mod definitions;
 #[cfg(not(loom))]
 mod requires;
+#[cfg(not(loom))]
+mod structs;
 mod types;
 
 use core::any::TypeId;

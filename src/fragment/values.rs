@@ -382,17 +382,13 @@ impl<'w> ValuesMut<'w> {
                 given: bytes.len(),
             });
         }
-        let Some(is_value) = self.info.which_are_values() else {
+        let Some(which) = self.info.which_are_values() else {
             self.write(bytes);
             return Ok(());
         };
         // Of a copy, as in `Value::from_bytes`.
         let copy: SmallVec<[u8; 64]> = bytes.into();
-        let all_are = match layout.size() {
-            0 => is_value(&copy),
-            size => copy.chunks_exact(size).all(is_value),
-        };
-        if !all_are {
+        if which.first_other(&copy, layout.size()).is_some() {
             return Err(FragmentError::NotAValue {
                 name: self.info.name().into(),
                 of: self.info.plain_type_name().unwrap_or_default(),
@@ -448,7 +444,7 @@ impl<'w> ValuesMut<'w> {
             let value =
                 unsafe { core::slice::from_raw_parts_mut(self.first.add(row * size), size) };
             copy.copy_from_slice(value);
-            map(&mut copy, entities);
+            map.apply(&mut copy, entities);
             value.copy_from_slice(&copy);
         }
         Ok(true)

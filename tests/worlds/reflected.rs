@@ -73,14 +73,14 @@ fn field(name: &str) -> &'static PlainField {
 
 #[test]
 fn fields_know_their_types_and_the_fields_of_these() {
-    assert_eq!(field("whom").value_type(), TypeId::of::<Entity>());
+    assert_eq!(field("whom").value_type(), Some(TypeId::of::<Entity>()));
     assert_eq!(
         field("by").type_name(),
         core::any::type_name::<[Point; 2]>()
     );
     assert_eq!(
         field("none").value_type(),
-        TypeId::of::<PhantomData<String>>()
+        Some(TypeId::of::<PhantomData<String>>())
     );
     let to = field("to");
     assert!(
@@ -94,6 +94,36 @@ fn fields_know_their_types_and_the_fields_of_these() {
     for name in ["whom", "by", "gait", "none", "_padding"] {
         assert!(field(name).fields().is_empty(), "{name}");
     }
+}
+
+#[test]
+fn arrays_tell_their_elements_and_nothing_else_has_some() {
+    let (count, point) = field("by").elements().unwrap();
+    assert_eq!((count, point.size(), point.offset()), (2, 8, 0));
+    assert_eq!((point.name(), point.fields().len()), ("", 2));
+    assert_eq!(point.value_type(), Some(TypeId::of::<Point>()));
+    let (count, byte) = field("_padding").elements().unwrap();
+    assert_eq!((count, byte.type_name()), (6, "u8"));
+    for name in ["whom", "to", "gait", "none"] {
+        assert!(field(name).elements().is_none(), "{name}");
+    }
+    // Arrays of arrays, the outer one first.
+    let registry = FragmentRegistry::new();
+    let grid = registry.register_plain::<[[Gait; 3]; 2]>().unwrap();
+    let (rows, row) = grid.elements().unwrap();
+    let (columns, gait) = row.elements().unwrap();
+    assert_eq!((rows, row.size(), columns, gait.size()), (2, 6, 3, 2));
+    assert_eq!(gait.variants(), Gait::VARIANTS);
+    let (none, unit) = <[(); 0]>::ELEMENTS.unwrap();
+    assert_eq!((none, unit.size()), (0, 0));
+    assert!(
+        registry
+            .register_plain::<Gait>()
+            .unwrap()
+            .elements()
+            .is_none()
+    );
+    assert!(registry.register::<[u8; 2]>().unwrap().elements().is_none());
 }
 
 #[test]

@@ -122,12 +122,11 @@ fn shapes_stay_what_they_are_in_files() {
 
 #[test]
 fn fields_of_what_plain_has_made_plain_have_names_places_and_sizes() {
-    let told = |fields: &'static [PlainField]| {
-        let told = fields
-            .iter()
-            .map(|field| (field.name(), field.offset(), field.size()));
-        told.collect::<Vec<_>>()
-    };
+    fn told(fields: &[PlainField]) -> Vec<(&str, usize, usize)> {
+        let told = fields.iter();
+        let told = told.map(|field| (field.name(), field.offset(), field.size()));
+        told.collect()
+    }
     assert_eq!(told(Float::FIELDS), [("a", 0, 4), ("b", 4, 4)]);
     assert_eq!(told(Tuple::FIELDS), [("0", 0, 4), ("1", 4, 4)]);
     assert_eq!(told(Nested::FIELDS), [("a", 0, 8)]);

@@ -109,6 +109,7 @@ impl FragmentDraft {
         if let Some(debug) = self.debug {
             let _ = extras.debug.set(debug);
         }
+        let plain_of = self.plain.as_ref().and_then(|plain| plain.of);
         if let Some(plain) = self.plain {
             let _ = extras.saved.set(SavedAs::Plain(plain.ops));
         }
@@ -123,7 +124,7 @@ impl FragmentDraft {
             shared: self.shared,
             values_of: match self.role {
                 Some(role) => Some(role.of),
-                None => self.plain.and_then(|plain| plain.of),
+                None => plain_of,
             },
             extras,
         }

@@ -6,6 +6,7 @@ mod functions;
 mod id;
 #[cfg(not(loom))]
 mod map_value;
+mod of_bytes;
 mod saved_as;
 
 use core::alloc::Layout;
@@ -13,8 +14,6 @@ use core::any::TypeId;
 use std::borrow::Cow;
 
 use crate::fragment::{FragmentKind, PlainField, PlainVariant, Required};
-#[cfg(not(loom))]
-use crate::fragment::{IsValue, MapEntities};
 use crate::sync::atomic::Ordering;
 
 use extras::Extras;
@@ -28,6 +27,8 @@ pub(crate) use functions::{SharedOps, clone_bytes};
 pub use id::FragmentId;
 #[cfg(not(loom))]
 pub(crate) use map_value::MapValue;
+#[cfg(not(loom))]
+pub(crate) use of_bytes::{MapPlain, WhichAreValues};
 pub(crate) use saved_as::PlainValues;
 
 /// What is known of a fragment: its name, role and size, and how to drop its values.
@@ -205,14 +206,13 @@ impl FragmentInfo {
     /// Whether bytes, as many as a value has, are one. The fragment is plain.
     #[cfg(not(loom))]
     pub(crate) fn is_value(&self, bytes: &[u8]) -> bool {
-        self.which_are_values()
-            .is_none_or(|is_value| is_value(bytes))
+        self.which_are_values().is_none_or(|which| which.has(bytes))
     }
 
     /// What says which bytes are a value, if not all are. The fragment is plain.
     #[cfg(not(loom))]
-    pub(crate) fn which_are_values(&self) -> Option<IsValue> {
-        self.plain()?.is_value
+    pub(crate) fn which_are_values(&self) -> Option<&WhichAreValues> {
+        self.plain()?.is_value.as_ref()
     }
 
     /// What the type of its values is called, if it is plain and they are of one.
@@ -223,8 +223,14 @@ impl FragmentInfo {
 
     /// What changes the entities that a value names, if it can name some. The fragment is plain.
     #[cfg(not(loom))]
-    pub(crate) fn map_entities(&self) -> Option<MapEntities> {
-        self.plain()?.map_entities
+    pub(crate) fn map_entities(&self) -> Option<&MapPlain> {
+        self.plain()?.map_entities.as_ref()
+    }
+
+    /// The struct that it was [defined](crate::fragment::FragmentRegistry::define_struct) as, if it was.
+    #[cfg(not(loom))]
+    pub(crate) fn defined(&self) -> Option<&std::sync::Arc<crate::fragment::DefinedStruct>> {
+        self.plain()?.defined.as_ref()
     }
 
     /// The [shape](crate::fragment::Plain::SHAPE) of the type of its values, to be compared with that of a type; 0 if that is
@@ -247,11 +253,33 @@ impl FragmentInfo {
     }
 
     /// The fields of a value, in the order in which they lie, if it is plain and its type a struct that
-    /// [`plain!`](crate::plain) has made so; else none. For inspectors and scripts, which have a value's
+    /// [`plain!`](crate::plain) has made so, or if it was [defined](crate::fragment::FragmentRegistry::define_struct) as one; else
+    /// none. For inspectors and scripts, which have a value's
     /// [bytes](crate::fragment::Values::bytes): [`PlainField`] has an example. O(1).
     #[must_use]
-    pub fn fields(&self) -> &'static [PlainField] {
+    pub fn fields(&self) -> &[PlainField] {
+        #[cfg(not(loom))]
+        if let Some(defined) = self.defined() {
+            return defined.fields();
+        }
         self.plain().map_or(&[], |plain| plain.fields)
+    }
+
+    /// How many elements a value has, and what each is, if it is plain and its type an array: see [`PlainField::elements`].
+    /// O(1).
+    ///
+    /// ```
+    /// use megachunk::fragment::FragmentRegistry;
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let ring = registry.define_plain_as::<[u16; 6]>("ring")?;
+    /// let (count, element) = ring.elements().expect("an array");
+    /// assert_eq!((count, element.size(), element.type_name()), (6, 2, "u16"));
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    #[must_use]
+    pub fn elements(&self) -> Option<(usize, &PlainField)> {
+        self.plain()?.elements
     }
 
     /// The variants, if it is plain and its type an enum that [`plain!`](crate::plain) has made so; else none. O(1).

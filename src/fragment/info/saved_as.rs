@@ -1,8 +1,13 @@
 //! `SavedAs`: how values of a fragment become bytes, and come back: as they lie, or as closures say.
 
 use core::any::{TypeId, type_name};
+#[cfg(not(loom))]
+use std::sync::Arc;
 
-use crate::fragment::{IsValue, MapEntities, Plain, PlainField, PlainVariant};
+#[cfg(not(loom))]
+use crate::fragment::DefinedStruct;
+use crate::fragment::info::of_bytes::{MapPlain, WhichAreValues};
+use crate::fragment::{Plain, PlainField, PlainVariant};
 
 /// How values become bytes, and come back.
 #[derive(Debug)]
@@ -15,19 +20,24 @@ pub(super) enum SavedAs {
 }
 
 /// What is asked of bytes that are plain values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 pub(super) struct PlainOps {
     /// What the type is called, if there is one.
     pub(super) type_name: Option<fn() -> &'static str>,
     /// What says which bytes are a value, if not all are.
-    pub(super) is_value: Option<IsValue>,
+    pub(super) is_value: Option<WhichAreValues>,
     /// What changes the entities that a value names, if it can name some.
-    pub(super) map_entities: Option<MapEntities>,
+    pub(super) map_entities: Option<MapPlain>,
     /// What tells apart types whose values have as many bytes; 0 if that is not known.
     pub(super) shape: u64,
     /// The fields of the type, if they are known.
     pub(super) fields: &'static [PlainField],
+    /// How many elements there are, and what each is, if it is an array.
+    pub(super) elements: Option<(usize, &'static PlainField)>,
+    /// The struct that was defined at run time, which has the fields then.
+    #[cfg(not(loom))]
+    pub(super) defined: Option<Arc<DefinedStruct>>,
     /// Its variants, if it is an enum.
     pub(super) variants: &'static [PlainVariant],
     /// Files tell what these are called.
@@ -42,6 +52,9 @@ impl PlainOps {
         map_entities: None,
         shape: 0,
         fields: &[],
+        elements: None,
+        #[cfg(not(loom))]
+        defined: None,
         variants: &[],
         says_variants: false,
     };
@@ -49,10 +62,19 @@ impl PlainOps {
     pub(super) const fn of<T: Plain>() -> Self {
         Self {
             type_name: Some(type_name::<T>),
-            is_value: T::IS_VALUE,
-            map_entities: T::MAP_ENTITIES,
+            is_value: match T::IS_VALUE {
+                Some(is_value) => Some(WhichAreValues::Typed(is_value)),
+                None => None,
+            },
+            map_entities: match T::MAP_ENTITIES {
+                Some(map) => Some(MapPlain::Typed(map)),
+                None => None,
+            },
             shape: T::SHAPE,
             fields: T::FIELDS,
+            elements: T::ELEMENTS,
+            #[cfg(not(loom))]
+            defined: None,
             variants: T::VARIANTS,
             says_variants: T::SAYS_VARIANTS,
         }
@@ -60,7 +82,7 @@ impl PlainOps {
 }
 
 /// What values that are plain data are, of a fragment that no type stands for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PlainValues {
     pub(super) ops: PlainOps,
     /// The type that they are of, if it was said.
@@ -83,6 +105,21 @@ impl PlainValues {
             },
             of: None,
         }
+    }
+
+    /// Values of a struct that is defined at run time.
+    #[cfg(not(loom))]
+    pub(crate) fn defined(of: Arc<DefinedStruct>) -> Self {
+        let checked = of.is_checked().then(|| Arc::clone(&of));
+        let naming = of.names_entities().then(|| Arc::clone(&of));
+        let ops = PlainOps {
+            is_value: checked.map(WhichAreValues::Defined),
+            map_entities: naming.map(MapPlain::Defined),
+            shape: of.shape(),
+            defined: Some(of),
+            ..PlainOps::ANY_BYTES
+        };
+        Self { ops, of: None }
     }
 
     /// Values of a type.

@@ -3,13 +3,17 @@
 //! `plain!` makes a table of them in the user's crate, a constant: what is asked of it with a fixed table is compiled for
 //! that, as if each field had been written out.
 
-use core::any::{TypeId, type_name};
+use core::any::TypeId;
+use std::borrow::Cow;
 
 use crate::entity::EntityMap;
+use crate::fragment::plain::field_type::FieldType;
 use crate::fragment::plain::shape;
-use crate::fragment::{IsValue, MapEntities, Plain, PlainVariant};
+use crate::fragment::{Plain, PlainVariant};
 
-/// A field of a type that is plain by [`plain!`](crate::plain): for inspectors and scripts, which have a value's bytes.
+/// A field of a type that is plain by [`plain!`](crate::plain), or of a struct that was
+/// [defined](crate::fragment::FragmentRegistry::define_struct) at run time: for inspectors and scripts, which have a value's
+/// bytes.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -44,16 +48,22 @@ use crate::fragment::{IsValue, MapEntities, Plain, PlainVariant};
 ///     }
 /// }
 ///
-/// /// The fields of a value, each in a line, and below it its own.
+/// /// The fields of a value, each in a line, and below it its own, or its elements.
 /// fn show(page: &mut String, depth: usize, fields: &[PlainField], bytes: &[u8]) {
 ///     for field in fields {
 ///         let bytes = &bytes[field.offset()..][..field.size()];
-///         let shown = match field.fields() {
-///             [] => value(Some(field.value_type()), field.variants(), bytes),
+///         let shown = match (field.fields(), field.elements()) {
+///             ([], None) => value(field.value_type(), field.variants(), bytes),
 ///             _ => String::new(),
 ///         };
 ///         *page += &format!("{:1$}{2}: {3}{shown}\n", "", 2 * depth, field.name(), field.type_name());
 ///         show(page, depth + 1, field.fields(), bytes);
+///         if let Some((count, element)) = field.elements() {
+///             for at in 0..count {
+///                 let bytes = &bytes[at * element.size()..];
+///                 show(page, depth + 1, std::slice::from_ref(element), bytes);
+///             }
+///         }
 ///     }
 /// }
 ///
@@ -67,12 +77,13 @@ use crate::fragment::{IsValue, MapEntities, Plain, PlainVariant};
 /// megachunk::plain!(enum Gait { Walk, Run });
 /// #[derive(Clone, Copy)]
 /// #[repr(C)]
-/// struct Going { to: Point, gait: Gait }
-/// megachunk::plain!(Going { to, gait });
+/// struct Going { to: Point, gait: Gait, speeds: [f32; 2] }
+/// megachunk::plain!(Going { to, gait, speeds });
 ///
 /// let mut world = World::new();
 /// world.registry().register_plain_as::<Going>("going")?;
-/// let ant = world.create((Going { to: Point { x: 0.5, y: 2.0 }, gait: Gait::Run }, String::from("ant")))?;
+/// let going = Going { to: Point { x: 0.5, y: 2.0 }, gait: Gait::Run, speeds: [1.5, 3.0] };
+/// let ant = world.create((going, String::from("ant")))?;
 /// let mut page = String::new();
 /// for info in world.fragments(ant)? {
 ///     page += &format!("{}\n", info.name());
@@ -86,28 +97,27 @@ use crate::fragment::{IsValue, MapEntities, Plain, PlainVariant};
 /// assert!(lines[1].starts_with("  to: ") && lines[1].ends_with("Point"), "{page}");
 /// assert_eq!(lines[2..4], ["    x: f32 = 0.5", "    y: f32 = 2"]);
 /// assert!(lines[4].ends_with("Gait = Run"), "{page}");
+/// assert_eq!(lines[5..8], ["  speeds: [f32; 2]", "    : f32 = 1.5", "    : f32 = 3"]);
 /// # Ok::<(), WorldError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PlainField {
-    name: &'static str,
+    name: Cow<'static, str>,
     offset: usize,
     size: usize,
-    is_value: Option<IsValue>,
-    map_entities: Option<MapEntities>,
     /// Of the field with its name.
     shape: u64,
-    type_name: fn() -> &'static str,
-    type_id: fn() -> TypeId,
-    fields: &'static [Self],
-    variants: &'static [PlainVariant],
+    of: FieldType,
 }
 
 impl PlainField {
     /// What it is called: `r#type` is `"type"`, and fields of a tuple are called by their numbers, `"0"`.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
+    pub const fn name(&self) -> &str {
+        match &self.name {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => name.as_str(),
+        }
     }
 
     /// The byte of the value at which it begins.
@@ -122,33 +132,95 @@ impl PlainField {
         self.size
     }
 
-    /// What its type is called: with its path, as [`type_name`] says it, which another compiler may write in another way.
+    /// What its type is called: with its path, as [`type_name`](core::any::type_name) says it, which another compiler may
+    /// write in another way. One that was [defined](crate::fragment::FragmentRegistry::define_struct) at run time is called
+    /// what it was called there, and an array of such `"[name; 3]"`.
     #[must_use]
-    pub fn type_name(&self) -> &'static str {
-        (self.type_name)()
+    pub fn type_name(&self) -> &str {
+        self.of.name()
     }
 
-    /// Its type.
+    /// Its type; `None` if it is one that was defined at run time.
     #[must_use]
-    pub fn value_type(&self) -> TypeId {
-        (self.type_id)()
+    pub fn value_type(&self) -> Option<TypeId> {
+        self.of.type_id()
     }
 
-    /// The fields of its type, if that is a struct that [`plain!`](crate::plain) has made plain, in the order in which they
-    /// lie, and as far from where the field begins as they say; else none, as of a number, an enum and an array.
+    /// The fields of its type, if that is a struct that [`plain!`](crate::plain) has made plain, or that was
+    /// [defined](crate::fragment::FragmentRegistry::define_struct), in the order in which they lie, and as far from where the
+    /// field begins as they say; else none, as of a number, an enum and an [array](Self::elements).
     #[must_use]
-    pub const fn fields(&self) -> &'static [Self] {
-        self.fields
+    pub fn fields(&self) -> &[Self] {
+        self.of.fields()
     }
 
     /// The variants of its type, if that is an enum that [`plain!`](crate::plain) has made plain; else none.
     #[must_use]
-    pub const fn variants(&self) -> &'static [PlainVariant] {
-        self.variants
+    pub fn variants(&self) -> &'static [PlainVariant] {
+        self.of.variants()
+    }
+
+    /// How many elements it has, and what each is, if its type is an array: they lie one behind the other from where the
+    /// field begins, each as many bytes as the [size](Self::size) of the one that is told, which stands for all. It has no
+    /// name, and its offset is 0. `None` if it is none.
+    ///
+    /// ```
+    /// use megachunk::fragment::Plain;
+    ///
+    /// #[derive(Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Point { x: i16, y: i16 }
+    /// megachunk::plain!(Point { x, y });
+    /// #[derive(Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Path { corners: [Point; 3] }
+    /// megachunk::plain!(Path { corners });
+    ///
+    /// let (count, corner) = Path::FIELDS[0].elements().expect("an array");
+    /// assert_eq!((count, corner.size(), corner.fields()[1].name()), (3, 4, "y"));
+    /// // Where the second corner's `y` is in a value.
+    /// assert_eq!(Path::FIELDS[0].offset() + corner.size() + corner.fields()[1].offset(), 6);
+    /// ```
+    #[must_use]
+    pub fn elements(&self) -> Option<(usize, &Self)> {
+        self.of.elements()
     }
 
     pub(super) const fn shape(&self) -> u64 {
         self.shape
+    }
+
+    /// What is known of its type.
+    #[cfg(not(loom))]
+    pub(super) fn of(&self) -> &FieldType {
+        &self.of
+    }
+
+    /// One of a struct that is defined at run time. The name is as it is written, `r#type`.
+    #[cfg(not(loom))]
+    pub(super) fn defined(name: &str, offset: usize, of: FieldType) -> Self {
+        Self {
+            name: String::from(without_r(name)).into(),
+            offset,
+            size: of.layout().size(),
+            shape: shape::of_field(name, of.shape()),
+            of,
+        }
+    }
+
+    /// The element that stands for all of an array of `T`s.
+    pub(super) const fn element<T: Plain>() -> Self {
+        Self::known::<T>("", 0)
+    }
+
+    const fn known<T: Plain>(name: &'static str, offset: usize) -> Self {
+        Self {
+            name: Cow::Borrowed(without_r(name)),
+            offset,
+            size: size_of::<T>(),
+            shape: shape::of_field(name, T::SHAPE),
+            of: FieldType::of::<T>(),
+        }
     }
 }
 
@@ -161,22 +233,11 @@ pub const fn plain_field<S, T: Plain>(
     offset: usize,
     _: fn(&S) -> *const T,
 ) -> PlainField {
-    PlainField {
-        name: without_r(name),
-        offset,
-        size: size_of::<T>(),
-        is_value: T::IS_VALUE,
-        map_entities: T::MAP_ENTITIES,
-        shape: shape::of_field::<T>(name),
-        type_name: type_name::<T>,
-        type_id: TypeId::of::<T>,
-        fields: T::FIELDS,
-        variants: T::VARIANTS,
-    }
+    PlainField::known::<T>(name, offset)
 }
 
 /// A name as it is spoken; the shape has it as it is written, as files have had it always.
-pub(super) const fn without_r(name: &'static str) -> &'static str {
+pub(super) const fn without_r(name: &str) -> &str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,
         _ => name,
@@ -189,7 +250,7 @@ pub(super) const fn without_r(name: &'static str) -> &'static str {
 pub const fn fields_take_any_bytes(fields: &[PlainField]) -> bool {
     let mut at = 0;
     while at < fields.len() {
-        if fields[at].is_value.is_some() {
+        if !fields[at].of.takes_any_bytes() {
             return false;
         }
         at += 1;
@@ -203,7 +264,7 @@ pub const fn fields_take_any_bytes(fields: &[PlainField]) -> bool {
 pub const fn fields_name_entities(fields: &[PlainField]) -> bool {
     let mut at = 0;
     while at < fields.len() {
-        if fields[at].map_entities.is_some() {
+        if fields[at].of.names_entities() {
             return true;
         }
         at += 1;
@@ -216,16 +277,12 @@ pub const fn fields_name_entities(fields: &[PlainField]) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn is_field(field: &PlainField, bytes: &[u8]) -> bool {
-    field
-        .is_value
-        .is_none_or(|is_value| is_value(&bytes[field.offset..][..field.size]))
+    field.of.is_value(&bytes[field.offset..][..field.size])
 }
 
 /// Changes the entities that this field names of a value that bytes are.
 #[doc(hidden)]
 #[inline(always)]
 pub fn map_field(field: &PlainField, bytes: &mut [u8], entities: &EntityMap) {
-    if let Some(map) = field.map_entities {
-        map(&mut bytes[field.offset..][..field.size], entities);
-    }
+    (field.of).map(&mut bytes[field.offset..][..field.size], entities);
 }

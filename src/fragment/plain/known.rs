@@ -8,7 +8,7 @@ use core::num::{
 
 use crate::entity::{Entity, EntityMap};
 use crate::fragment::plain::shape::{of_array, of_name};
-use crate::fragment::{Fragment, IsValue, MapEntities, Plain};
+use crate::fragment::{Fragment, IsValue, MapEntities, Plain, PlainField};
 
 macro_rules! numbers {
     ($($number:ty)*) => {
@@ -106,7 +106,16 @@ unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
         _ => None,
     };
 
-    const SHAPE: u64 = of_array::<T>(N);
+    const SHAPE: u64 = of_array(N, T::SHAPE);
+
+    const ELEMENTS: Option<(usize, &'static PlainField)> = Some((N, Element::<T>::FIELD));
+}
+
+/// What stands for all elements of an array.
+struct Element<T>(PhantomData<T>);
+
+impl<T: Plain> Element<T> {
+    const FIELD: &'static PlainField = &PlainField::element::<T>();
 }
 
 /// Whether bytes are values of `T`, one behind the other.

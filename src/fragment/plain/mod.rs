@@ -1,7 +1,12 @@
 //! `Plain`: values that are nothing but their bytes.
 
 mod apply;
+#[cfg(not(loom))]
+mod defined;
+#[cfg(not(loom))]
+mod definition;
 mod field;
+mod field_type;
 mod fields;
 mod known;
 mod shape;
@@ -10,6 +15,10 @@ mod variant;
 use crate::entity::EntityMap;
 use crate::fragment::Fragment;
 
+#[cfg(not(loom))]
+pub(super) use defined::DefinedStruct;
+#[cfg(not(loom))]
+pub use definition::FieldDefinition;
 pub use field::PlainField;
 #[doc(hidden)]
 pub use field::{fields_name_entities, fields_take_any_bytes, is_field, map_field, plain_field};
@@ -171,6 +180,18 @@ pub unsafe trait Plain: Fragment + Copy {
     /// assert!(u8::VARIANTS.is_empty());
     /// ```
     const VARIANTS: &'static [PlainVariant] = &[];
+
+    /// How many elements it has, and what each is, if it is an array; else `None`. Of a fragment:
+    /// [`FragmentInfo::elements`](crate::fragment::FragmentInfo::elements); of a field: [`PlainField::elements`].
+    ///
+    /// ```
+    /// use megachunk::fragment::Plain;
+    ///
+    /// let (count, element) = <[f32; 3]>::ELEMENTS.expect("an array");
+    /// assert_eq!((count, element.size(), element.type_name()), (3, 4, "f32"));
+    /// assert!(f32::ELEMENTS.is_none());
+    /// ```
+    const ELEMENTS: Option<(usize, &'static PlainField)> = None;
 
     /// Whether a file that has such fragments tells the names of the variants, so that they are found where the enum has come
     /// to have others: so it is where an enum says [within which state](crate::processor::WithinState) somebody lives.

@@ -4,7 +4,7 @@
 //! Stands in files: numbers of what has not changed must not change either. `plain!` computes it in the user's crate, when
 //! that is compiled.
 
-use crate::fragment::{Plain, PlainField};
+use crate::fragment::PlainField;
 
 /// Of a type of which nothing is known.
 const UNKNOWN: u64 = 0;
@@ -42,39 +42,60 @@ pub(super) const fn of_name(name: &str) -> u64 {
     known(finish(add(add(BEGIN, b"type"), name.as_bytes())))
 }
 
-/// That of an array.
-pub(super) const fn of_array<T: Plain>(length: usize) -> u64 {
-    if T::SHAPE == UNKNOWN {
+/// That of an array of so many of a type that has a shape.
+pub(super) const fn of_array(length: usize, shape: u64) -> u64 {
+    if shape == UNKNOWN {
         return UNKNOWN;
     }
     let hash = add(add(BEGIN, b"array"), &(length as u64).to_le_bytes());
-    known(finish(add(hash, &T::SHAPE.to_le_bytes())))
+    known(finish(add(hash, &shape.to_le_bytes())))
 }
 
-/// That of a field with its name.
-pub(super) const fn of_field<T: Plain>(name: &str) -> u64 {
-    if T::SHAPE == UNKNOWN {
+/// That of a field with its name, and a type that has a shape.
+pub(super) const fn of_field(name: &str, shape: u64) -> u64 {
+    if shape == UNKNOWN {
         return UNKNOWN;
     }
     let hash = add(add(BEGIN, name.as_bytes()), &[END_OF_NAME]);
-    known(finish(add(hash, &T::SHAPE.to_le_bytes())))
+    known(finish(add(hash, &shape.to_le_bytes())))
 }
 
-/// That of a struct with these fields, in the order in which they lie in memory.
+/// That of a struct with these fields, in the order in which they lie in memory, and nothing between or behind them.
 #[doc(hidden)]
 #[must_use]
 pub const fn struct_shape(fields: &[PlainField]) -> u64 {
+    match fields {
+        [] => of_struct(fields, 0),
+        [.., last] => of_struct(fields, last.offset() + last.size()),
+    }
+}
+
+/// That of a struct with these fields, in the order in which they lie in its `size` bytes. One without bytes that are of no
+/// field has that of a type of the program.
+pub(super) const fn of_struct(fields: &[PlainField], size: usize) -> u64 {
     let mut hash = add(BEGIN, b"struct");
-    let mut at = 0;
+    let (mut at, mut end) = (0, 0);
     while at < fields.len() {
-        let field = fields[at].shape();
-        if field == UNKNOWN {
+        let field = &fields[at];
+        if field.shape() == UNKNOWN {
             return UNKNOWN;
         }
-        hash = add(hash, &field.to_le_bytes());
+        hash = add_gap(hash, end, field.offset());
+        hash = add(hash, &field.shape().to_le_bytes());
+        end = field.offset() + field.size();
         at += 1;
     }
-    known(finish(hash))
+    known(finish(add_gap(hash, end, size)))
+}
+
+/// Goes on with the bytes from `end` to `begin`, which are of no field, if there are some.
+const fn add_gap(hash: u64, end: usize, begin: usize) -> u64 {
+    if end == begin {
+        return hash;
+    }
+    // Fields that are named in another order than they lie in are refused elsewhere.
+    let gap = begin.wrapping_sub(end) as u64;
+    add(add(hash, b"gap"), &gap.to_le_bytes())
 }
 
 /// That of an enum with variants that have these names and values, in any order.

@@ -80,6 +80,8 @@ impl FragmentRegistry {
     /// cloned byte by byte. A size that is no multiple of the alignment is rounded up to one, as those of types are: 5
     /// bytes, aligned to 4, are 8. Of size zero it is a tag. O(1) expected, however many there are.
     ///
+    /// Nothing is known of what is in them: of a struct whose fields are known [`define_struct`](Self::define_struct) makes more.
+    ///
     /// It stays as long as the universe, as one of 65,535 at most. A script that is loaded again [finds](Self::find) it
     /// and uses it; one of another layout needs another name.
     ///
@@ -188,7 +190,7 @@ impl FragmentRegistry {
     }
 
     /// Of two threads that define one name at once, one wins.
-    fn define_as(
+    pub(super) fn define_as(
         &self,
         definition: FragmentDefinition<'_>,
         plain: Option<PlainValues>,

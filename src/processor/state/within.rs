@@ -60,6 +60,7 @@ unsafe impl<S: Plain> Plain for WithinState<S> {
     const SHAPE: u64 = S::SHAPE;
     const FIELDS: &'static [PlainField] = S::FIELDS;
     const VARIANTS: &'static [PlainVariant] = S::VARIANTS;
+    const ELEMENTS: Option<(usize, &'static PlainField)> = S::ELEMENTS;
     const SAYS_VARIANTS: bool = true;
 }
 

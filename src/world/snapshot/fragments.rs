@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use crate::entity::EntityMap;
 use crate::fragment::{
-    FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities, are_others,
+    FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, MapPlain, WhichAreValues, are_others,
 };
 use crate::world::snapshot::conversion::{Conversion, Form};
 use crate::world::snapshot::format::{Header, Reader, bit_bytes, kind_of_byte};
@@ -38,9 +38,9 @@ pub(super) struct SavedFragment {
     /// The type of its values, if they are of one.
     of: Option<&'static str>,
     /// Which bytes are a value, if not all are.
-    is_value: Option<IsValue>,
+    is_value: Option<WhichAreValues>,
     /// What changes the entities that a value names, if it can name some.
-    map_entities: Option<MapEntities>,
+    map_entities: Option<MapPlain>,
     /// Makes of values that the file has what they are here, if that is something else.
     pub(super) conversion: Option<Conversion>,
     pub(super) enableable: bool,
@@ -124,14 +124,10 @@ impl SavedFragment {
     /// Whether bytes, one value behind the other, are values here. They are from `at` in the file, or those are of which they
     /// were made.
     pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
-        let Some(is_value) = self.is_value else {
+        let Some(which) = &self.is_value else {
             return Ok(());
         };
-        let wrong = match self.size_here {
-            0 => (!is_value(&[])).then_some(0),
-            size => values.chunks_exact(size).position(|value| !is_value(value)),
-        };
-        match wrong {
+        match which.first_other(values, self.size_here) {
             None => Ok(()),
             Some(row) => Err(SnapshotError::NotAValue {
                 name: self.name.clone(),
@@ -145,11 +141,10 @@ impl SavedFragment {
     /// Changes the entities that values name, one value behind the other, to those that they have become; whether they can
     /// name any.
     pub(super) fn map(&self, values: &mut [u8], entities: &EntityMap) -> bool {
-        let Some(map) = self.map_entities else {
+        let Some(map) = &self.map_entities else {
             return false;
         };
-        let values = values.chunks_exact_mut(self.size_here.max(1));
-        values.for_each(|value| map(value, entities));
+        map.apply_to_each(values, self.size_here, entities);
         true
     }
 }
@@ -372,8 +367,8 @@ fn read_fragment(
             align_here: info.layout().align() as u64,
             shape,
             of: info.plain_type_name(),
-            is_value: info.which_are_values(),
-            map_entities: info.map_entities(),
+            is_value: info.which_are_values().cloned(),
+            map_entities: info.map_entities().cloned(),
             conversion,
             enableable,
             always_on: enableable && !info.is_enableable(),

@@ -262,7 +262,7 @@ impl<'w> Slice<'w> {
         } in &self.parts
         {
             for info in infos {
-                let Some(is_value) = info.which_are_values() else {
+                let Some(which) = info.which_are_values() else {
                     continue;
                 };
                 let in_column = data.column_of(info.id()).is_some();
@@ -270,7 +270,7 @@ impl<'w> Slice<'w> {
                     // Else they have one together.
                     let asked = if in_column { chunk.rows.len() } else { 1 };
                     let mut values = self.values(data, info, &chunk.rows[..asked]);
-                    if let Some(at) = values.position(|value| !is_value(value)) {
+                    if let Some(at) = values.position(|value| !which.has(value)) {
                         let entity = entity_in(data, chunk.rows[at]);
                         return Err(unloadable(info, Some(entity)));
                     }

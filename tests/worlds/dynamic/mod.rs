@@ -4,6 +4,9 @@ mod defined;
 mod dropped;
 mod rows;
 mod slices;
+mod structs;
+mod structs_refused;
+mod structs_saved;
 
 use core::alloc::Layout;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `Lead`: a value of a member that names members, and how it comes to name others.
 
 use crate::entity::EntityMap;
-use crate::fragment::{FragmentId, FragmentInfo, FragmentRegistry, MapEntities, MapValue};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentRegistry, MapPlain, MapValue};
 use crate::world::Prototype;
 
 /// A value of a member that is to be led over.
@@ -18,14 +18,14 @@ pub(crate) struct Lead {
 #[derive(Clone, Debug)]
 enum Way {
     /// One that is nothing but its bytes.
-    Plain(MapEntities),
+    Plain(MapPlain),
     /// One of a type that was registered with a function.
     Typed(MapValue),
 }
 
 impl Way {
     fn of(info: &FragmentInfo) -> Option<Self> {
-        let plain = info.map_entities().map(Self::Plain);
+        let plain = info.map_entities().cloned().map(Self::Plain);
         plain.or_else(|| info.map_value().cloned().map(Self::Typed))
     }
 }
@@ -41,7 +41,7 @@ impl Lead {
             Way::Plain(map) => {
                 // SAFETY: the caller's; a plain value is nothing but its bytes, without padding.
                 let bytes = unsafe { core::slice::from_raw_parts_mut(value, self.size) };
-                map(bytes, entities);
+                map.apply(bytes, entities);
             }
             // SAFETY: the caller's.
             Way::Typed(map) => unsafe { map.apply(value, entities) },
@@ -64,13 +64,13 @@ impl Prototype {
             let Some(way) = registry.get(fragment).and_then(Way::of) else {
                 continue;
             };
-            if let Way::Plain(map) = way {
+            if let Way::Plain(map) = &way {
                 // SAFETY: a plain value of the prototype, which nobody writes.
                 let bytes = unsafe {
                     core::slice::from_raw_parts(source.value.as_ptr().cast_const(), size)
                 };
                 let mut led = bytes.to_vec();
-                map(&mut led, nobody);
+                map.apply(&mut led, nobody);
                 if led == bytes {
                     continue;
                 }

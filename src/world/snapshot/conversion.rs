@@ -9,6 +9,8 @@ use core::mem::MaybeUninit;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::fragment::{FragmentInfo, IsValue, Plain, StateForm, are_others, is_type};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::variants::{SavedVariant, Variants};
@@ -20,7 +22,7 @@ pub(super) struct Conversion {
     old: Old,
     new: TypeId,
     new_size: usize,
-    /// Whether a fragment's values are of the new type: of none, as of one that is defined by its layout alone, will not do.
+    /// Whether a fragment's values are of the new type, or, where bytes are made, of none.
     makes: fn(&FragmentInfo) -> bool,
     convert: Arc<Convert>,
     /// Those of an enum whose values are found by their names.
@@ -79,6 +81,48 @@ impl Conversion {
             makes: is_type::<N>,
             convert: Arc::new(convert),
             variants: None,
+        }
+    }
+
+    /// Of values that were laid out so, of a fragment that is defined at run time here: from bytes to bytes.
+    pub(super) fn of_bytes(
+        name: &str,
+        old: Layout,
+        function: impl Fn(&[u8], &mut [u8]) + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Self {
+        /// What stands for the type of the old bytes, and of the new ones: no type, and not the same.
+        struct OldBytes;
+        struct NewBytes;
+
+        let convert = move |from: &[u8], to: &mut [u8]| {
+            // A copy: somebody may change the file.
+            let copied: SmallVec<[u8; 64]> = from.into();
+            function(&copied, to);
+            true
+        };
+        Self {
+            name: name.into(),
+            old: Old {
+                id: TypeId::of::<OldBytes>(),
+                name: "",
+                layout: old.pad_to_align(),
+                shape: 0,
+                is_value: None,
+            },
+            new: TypeId::of::<NewBytes>(),
+            // Who makes values of a fragment says how many they have.
+            new_size: 0,
+            makes: |info| info.is_plain() && info.value_type().is_none(),
+            convert: Arc::new(convert),
+            variants: None,
+        }
+    }
+
+    /// The same, for values of this fragment, which it [makes](Self::is_for).
+    pub(super) fn making(&self, info: &FragmentInfo) -> Self {
+        Self {
+            new_size: info.layout().size(),
+            ..self.clone()
         }
     }
 

@@ -439,7 +439,7 @@ fn find_fragment<'r>(
     let fits = fits || (same_layout && options.takes(&name, form));
     let conversion = match conversion {
         None if !fits => Conversion::by_variants(&told.variants, told.size, info),
-        conversion => conversion.cloned(),
+        conversion => conversion.map(|conversion| conversion.making(info)),
     };
     if !fits && conversion.is_none() {
         let changed = ChangedLayout {

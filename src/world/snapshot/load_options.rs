@@ -1,5 +1,6 @@
 //! `LoadOptions`: what of a snapshot does not come, what is called otherwise now, and what its values have become.
 
+use core::alloc::Layout;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -263,8 +264,8 @@ impl LoadOptions {
     /// [shape](Plain::SHAPE) says; one whose values are `New` already is loaded as it is (unless `Old` is `New`), and so is, where no shape is known
     /// of the file or of `Old`, one whose values have the right size and alignment for `New`, unless the shapes of the file
     /// and of `New` are known, and are two. (A fragment that is
-    /// [defined](crate::fragment::FragmentRegistry::define_plain) here by its layout alone is of no type: nothing is converted
-    /// for it.) Of several calls for one name, one for each version that there was, the first is taken whose `Old` has the
+    /// [defined](crate::fragment::FragmentRegistry::define_plain) at run time without a type is for
+    /// [`convert_bytes`](Self::convert_bytes).) Of several calls for one name, one for each version that there was, the first is taken whose `Old` has the
     /// file's shape; if there is none, the first whose `Old` has the file's size and alignment, and of which, or of the file,
     /// no shape is known.
     ///
@@ -355,6 +356,58 @@ impl LoadOptions {
         convert: impl Fn(Old) -> New + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
     ) -> Self {
         self.conversions.push(Conversion::new(name, convert));
+        self
+    }
+
+    /// Values of a fragment of this name that the file has in so many bytes, with this alignment, come as `convert` makes them,
+    /// for a fragment that is defined here at run time and is of no type, [by its fields](crate::fragment::FragmentRegistry::define_struct)
+    /// or [by its layout](crate::fragment::FragmentRegistry::define_plain): what a script had once, and has otherwise now. As
+    /// [`convert`](Self::convert) does with types; where both are said for one name, the first that is for what the file has is
+    /// taken. A size that is no multiple of the alignment is rounded up to one, as where it is defined.
+    ///
+    /// `convert` gets the old bytes, whatever they are, and as many as the new value has, all zero, to write. What it leaves is
+    /// asked whether it is a value: a `bool` that is none, or a handle, is an error
+    /// ([`NotAValue`](crate::world::SnapshotError::NotAValue)), and there is no world. Handles are those of the file; those
+    /// in fields are led to the new ones afterwards where it is [loaded](crate::world::World::load_remapped) so.
+    ///
+    /// Values that may be meant as they are, because layout and fields are those of today, or of one of the two no fields are
+    /// known, come as they are.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::fragment::FieldDefinition;
+    /// use megachunk::prelude::*;
+    ///
+    /// # let mut then = World::new();
+    /// # let old = then.registry().define_plain("health", Layout::new::<u16>())?.id();
+    /// # let value = Value::from_bytes(then.registry(), old, &7_u16.to_ne_bytes())?;
+    /// # let ant = then.create_dynamic(value.into())?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// // Health was a number of 16 bits; now there is one of 32, and whether it grows again.
+    /// let universe = Universe::new();
+    /// let fields = [FieldDefinition::of::<u32>("points"), FieldDefinition::of::<bool>("heals")];
+    /// let health = universe.registry().define_struct("health", &fields)?.id();
+    /// let options = LoadOptions::new().convert_bytes("health", Layout::new::<u16>(), |old, new| {
+    ///     let points = old.try_into().map_or(0, u16::from_ne_bytes);
+    ///     new[..4].copy_from_slice(&u32::from(points).to_ne_bytes());
+    ///     new[4] = 1;
+    /// });
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let value = world.get_dynamic(ant, health)?.bytes()?;
+    /// assert_eq!((&value[..4], value[4]), (&7_u32.to_ne_bytes()[..], 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// If `convert` panics, so does whoever loads, and there is no world.
+    #[must_use]
+    pub fn convert_bytes(
+        mut self,
+        name: &str,
+        old: Layout,
+        convert: impl Fn(&[u8], &mut [u8]) + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Self {
+        let conversion = Conversion::of_bytes(name, old, convert);
+        self.conversions.push(conversion);
         self
     }
 

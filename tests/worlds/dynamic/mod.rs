@@ -5,6 +5,7 @@ mod dropped;
 mod rows;
 mod slices;
 mod structs;
+mod structs_converted;
 mod structs_refused;
 mod structs_saved;
 

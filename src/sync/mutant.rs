@@ -149,12 +149,20 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "free claim words are told by hints, whoever lags",
     ),
     (
+        "gate_closes_on_somebody",
+        "a gate is closed though somebody was inside at the look, and is still",
+    ),
+    (
         "gate_forgets_entries",
         "a gate is closed though somebody has come and gone since the look",
     ),
     (
         "gate_leaves_relaxed",
         "who closes a gate does not see what was done inside",
+    ),
+    (
+        "gate_looks_relaxed",
+        "who closes a gate has looked without seeing what was done inside",
     ),
     (
         "gate_wakes_nobody",

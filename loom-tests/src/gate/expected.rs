@@ -168,11 +168,19 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_owned::words_that_are_free_are_told_while_a_thread_gives_back_what_it_kept",
     ),
     (
+        "gate_closes_on_somebody",
+        "sync_gate::who_is_inside_asks_another_and_the_owner_helps_itself",
+    ),
+    (
         "gate_forgets_entries",
         "sync_gate::a_gate_is_not_closed_on_what_was_found_before_somebody_came",
     ),
     (
         "gate_leaves_relaxed",
+        "sync_gate::who_closes_a_gate_has_seen_all_that_was_done_inside",
+    ),
+    (
+        "gate_looks_relaxed",
         "sync_gate::who_closes_a_gate_has_seen_all_that_was_done_inside",
     ),
     (

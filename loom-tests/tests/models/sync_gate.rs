@@ -130,3 +130,51 @@ fn a_gate_is_not_closed_on_what_was_found_before_somebody_came() {
         },
     );
 }
+
+#[test]
+fn who_is_inside_asks_another_and_the_owner_helps_itself() {
+    model(
+        "who_is_inside_asks_another_and_the_owner_helps_itself",
+        Exhaustive,
+        || {
+            let house = Arc::new(House::new(3));
+            let helper = {
+                let house = Arc::clone(&house);
+                thread::spawn(move || {
+                    if house.gate.enter().is_none() {
+                        return [false; 2];
+                    }
+                    // (A loop in a processor that a helper runs: one that helps with both.)
+                    let other = {
+                        let house = Arc::clone(&house);
+                        thread::spawn(move || house.help(1))
+                    };
+                    // SAFETY: the owner comes when nobody is inside: that is what the model asks.
+                    house.done[0].with_mut(|done| unsafe { *done += 1 });
+                    house.gate.leave();
+                    [true, other.join().expect("it does not panic")]
+                })
+            };
+            // As who waits and runs a job of the call that it waits in.
+            let mut waited = false;
+            let helped = loop {
+                let view = house.gate.look();
+                if !view.is_empty() && !core::mem::replace(&mut waited, true) {
+                    assert!(house.help(2), "nobody else closes it");
+                }
+                if house.gate.close(view) {
+                    break waited;
+                }
+                if !view.is_empty() {
+                    thread::park();
+                }
+            };
+            // SAFETY: nobody is inside.
+            let take = |done: &UnsafeCell<u32>| done.with_mut(|done| unsafe { *done });
+            let seen: Vec<u32> = house.done.iter().map(take).collect();
+            let [one, other] = helper.join().expect("it does not panic");
+            let expected = [one, other, helped].map(u32::from);
+            assert_eq!(seen, expected, "who was inside is seen");
+        },
+    );
+}

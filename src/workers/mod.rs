@@ -102,6 +102,10 @@ pub const MOST_THREADS: usize = 256;
 /// not. Where jobs wait as a call ends, the thread keeps a weak handle of the workers (their memory, not their value) until
 /// a later call ends on it. See [the contract](crate::workers#the-contract).
 ///
+/// Workers are told apart by their [`Arc`]: make it once, and keep it from frame to frame, or the
+/// [limit](Workers::spawn) of jobs that wait begins anew with each. (In the destructors of a thread's values, as that ends, it
+/// may ask nobody, and does all alone.)
+///
 /// ```
 /// use std::sync::Arc;
 ///

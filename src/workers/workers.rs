@@ -22,6 +22,8 @@ pub trait Workers: Send + Sync {
     /// are at as there [may be](Self::threads), are back at once, so a queue need not be cleared of them. Where 4,096 jobs
     /// wait that nobody has run or dropped, of calls of [`with_workers`](super::with_workers) with these workers on one thread,
     /// no more are made in them, so that a queue that nobody takes from stays short; other workers are not held up by that.
+    /// These workers are one [`Arc`](std::sync::Arc): keep it from frame to frame. (An adapter that is made anew each time has a
+    /// limit of its own each time.)
     fn spawn(&self, job: Job);
 
     /// The calling thread waits for helpers that have begun: does something else on it, a job from the queue, say. Whether

@@ -153,6 +153,8 @@ pub(crate) fn with_helpers(
         // Who has panicked does no more.
         if panicked.is_none() {
             note(&mut panicked, || did = own(&call));
+            // What it ran may have waited, and taken what woke this thread when the last one left: look again before a sleep.
+            did |= panicked.is_some();
         }
         if did {
             idle = 0;
@@ -290,6 +292,9 @@ impl Drop for Inside<'_> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
+
     use super::*;
 
     #[test]
@@ -303,5 +308,40 @@ mod tests {
         assert!(again.is_some() && one().is_none());
         drop((all, again));
         assert_eq!(JOBS.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn who_panics_behind_a_helper_that_has_left_waits_for_nobody() {
+        let (done, told) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let (came, go) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let help = |_: &Arc<Call>, _| {
+                came.store(1, Ordering::Release);
+                while go.load(Ordering::Acquire) == 0 {
+                    thread::yield_now();
+                }
+            };
+            let mut round = 0;
+            let own = |call: &Arc<Call>| {
+                round += 1;
+                if round == 1 {
+                    call.ask(1);
+                    while came.load(Ordering::Acquire) == 0 {
+                        thread::yield_now();
+                    }
+                    return true;
+                }
+                go.store(1, Ordering::Release);
+                // What wakes the thread when the last has left is a user's, if the user waits so.
+                thread::park();
+                std::panic::resume_unwind(Box::new("bad"));
+            };
+            // (From outside of all pools, where who waits looks for nothing else.)
+            let found = catch_unwind(AssertUnwindSafe(|| with_helpers(1, help, own)));
+            let bad = found.is_err_and(|panic| panic.downcast_ref() == Some(&"bad"));
+            done.send(bad)
+        });
+        let found = told.recv_timeout(Duration::from_secs(20));
+        assert_eq!(found, Ok(true), "it comes back");
     }
 }

@@ -50,6 +50,14 @@ struct Begun {
     current: Current,
     /// For whom its thread helps: see [`root`]; 0 if it does not.
     root: usize,
+    /// With which call it helps, by its address; 0 if with none.
+    call: usize,
+}
+
+/// Who is helped.
+struct Helped {
+    root: usize,
+    call: usize,
 }
 
 /// What has begun on a thread and not ended, the innermost last.
@@ -111,13 +119,22 @@ pub(crate) fn may_help() -> bool {
 pub(crate) fn root() -> usize {
     let root = SCOPES.try_with(|scopes| scopes.borrow().root());
     match root.unwrap_or(0) {
-        0 => own_root().unwrap_or(0),
+        0 => place().unwrap_or(0),
         root => root,
     }
 }
 
+/// How often this thread is in the middle of helping with a call, which is there meanwhile.
+pub(crate) fn helping_with(call: usize) -> usize {
+    let helps = SCOPES.try_with(|scopes| {
+        let all = &scopes.borrow().all;
+        all.iter().filter(|scope| scope.call == call).count()
+    });
+    helps.unwrap_or(0)
+}
+
 /// This thread's own number as a [root]; `None` if it is about to end.
-fn own_root() -> Option<usize> {
+pub(crate) fn place() -> Option<usize> {
     PLACE
         .try_with(|place| core::ptr::from_ref(place).addr())
         .ok()
@@ -238,13 +255,17 @@ impl Scopes {
         self.all.last().map_or(0, |last| last.root)
     }
 
-    fn begin(&mut self, current: Current, root: Option<usize>) -> u64 {
+    fn begin(&mut self, current: Current, helped: Option<Helped>) -> u64 {
         self.begun = self.begun.wrapping_add(1);
-        let root = root.unwrap_or_else(|| self.root());
+        let (root, call) = match helped {
+            Some(Helped { root, call }) => (root, call),
+            None => (self.root(), 0),
+        };
         self.all.push(Begun {
             number: self.begun,
             current,
             root,
+            call,
         });
         self.begun
     }
@@ -291,10 +312,10 @@ impl Scopes {
 struct Scope(Option<u64>);
 
 impl Scope {
-    /// With another root than the scope around it, if one is given.
-    fn begin(current: Current, root: Option<usize>) -> Self {
+    /// With another root than the scope around it, if it is for who is helped.
+    fn begin(current: Current, helped: Option<Helped>) -> Self {
         // (A thread that is about to end keeps rayon's.)
-        let scope = SCOPES.try_with(|scopes| scopes.borrow_mut().begin(current, root));
+        let scope = SCOPES.try_with(|scopes| scopes.borrow_mut().begin(current, helped));
         Self(scope.ok())
     }
 }
@@ -341,19 +362,19 @@ impl Current {
     /// Helps an asker, all for that [root], on a thread that may be one of a program's own. If it is not the root itself,
     /// it gets a number then.
     #[inline]
-    pub(crate) fn help<R>(self, root: usize, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn help<R>(self, root: usize, call: usize, work: impl FnOnce() -> R) -> R {
         match self {
-            Self::Own(_) => self.help_own(root, work),
+            Self::Own(_) => self.help_own(Helped { root, call }, work),
             Self::Rayon | Self::Nobody => self.within(work),
         }
     }
 
     #[inline(never)]
-    fn help_own<R>(self, root: usize, work: impl FnOnce() -> R) -> R {
-        if own_root().is_some_and(|own| own != root) {
+    fn help_own<R>(self, helped: Helped, work: impl FnOnce() -> R) -> R {
+        if place().is_some_and(|own| own != helped.root) {
             number_this_thread();
         }
-        let _scope = Scope::begin(self, Some(root));
+        let _scope = Scope::begin(self, Some(helped));
         work()
     }
 }
@@ -418,17 +439,21 @@ mod tests {
     #[test]
     fn who_helps_several_that_cross_is_at_last_its_own_root_again() {
         let own = root();
-        let helps = |root| Scope::begin(Current::own(Arc::new(Few(2, None))), Some(root));
+        let helps = |root| {
+            let helped = Helped { root, call: 7 };
+            Scope::begin(Current::own(Arc::new(Few(2, None))), Some(helped))
+        };
         let (first, second) = (helps(1), helps(2));
-        assert_eq!(root(), 2);
+        assert_eq!((root(), helping_with(7)), (2, 2));
         // What it asks for meanwhile is for the same.
         let within = Scope::begin(Current::Nobody, None);
         assert_eq!(root(), 2);
         drop(within);
         drop(first);
         assert_eq!(root(), 2);
+        assert_eq!((helping_with(7), helping_with(0)), (1, 0));
         drop(second);
-        assert_eq!(root(), own);
+        assert_eq!((root(), helping_with(7)), (own, 0));
     }
 
     #[test]

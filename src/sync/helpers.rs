@@ -36,6 +36,8 @@ struct Lent<'h> {
     current: Current,
     /// For whom: see [`current::root`].
     root: usize,
+    /// The thread that calls: see [`current::place`].
+    place: Option<usize>,
     /// So many help at once, and no more.
     most: usize,
     /// How many do.
@@ -45,9 +47,18 @@ struct Lent<'h> {
 impl Lent<'_> {
     /// Does that, which does not panic, unless enough are at it. (One that leaves may be counted still: then there is
     /// one less, and who called finds what is left.)
-    fn unless_enough(&self, work: impl FnOnce()) {
+    ///
+    /// A thread that works on the call already waits in the middle of that: it has a place, and takes no other's. It is let in
+    /// once more, and no deeper, so that a stack does not grow with the jobs that there are.
+    fn unless_enough(&self, call: usize, work: impl FnOnce()) {
         if matches!(self.current, Current::Rayon) {
             return work();
+        }
+        let calls = self.place.is_some() && self.place == current::place();
+        match current::helping_with(call) + usize::from(calls) {
+            0 => {}
+            1 => return work(),
+            _ => return,
         }
         // Ordering: Relaxed, twice: a count that nothing follows from.
         if self.at_work.fetch_add(1, Ordering::Relaxed) < self.most {
@@ -113,8 +124,9 @@ const NAP: Duration = Duration::from_micros(100);
 /// helper was at work; and `help` on threads of the pool, or of the program's own workers, that follow a [call](Call::ask)
 /// before that.
 ///
-/// Of a program's own workers, so many help at once at `most`; who comes when there are as many leaves at once. (A pool has no
-/// more threads than it says.)
+/// Of a program's own workers, so many help at once at `most`; who comes when there are as many leaves at once. A thread that
+/// works on this already, the calling one, too, is none of them when it comes again in a wait. (A pool has no more threads than
+/// it says.)
 ///
 /// What helpers leave undone must be found by `own` when they have left. Who has something to do for the calling thread
 /// [wakes](Call::wake) it.
@@ -129,6 +141,7 @@ pub(crate) fn with_helpers(
         help: &help,
         current: Current::here(),
         root: current::root(),
+        place: current::place(),
         most,
         at_work: AtomicUsize::new(0),
     };
@@ -255,10 +268,11 @@ impl Call {
         // SAFETY: entered: `with_helpers` has not ended, and does not before `leave`.
         let lent = unsafe { &*self.lent };
         let mut panicked = None;
-        lent.unless_enough(|| {
+        let name = Arc::as_ptr(self).addr();
+        lent.unless_enough(name, || {
             note(&mut panicked, || {
                 let help = || (lent.help)(self, number as usize + 1);
-                lent.current.clone().help(lent.root, help);
+                lent.current.clone().help(lent.root, name, help);
             });
         });
         if panicked.is_some() {
@@ -292,10 +306,12 @@ impl Drop for Inside<'_> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use core::cell::Cell;
     use core::panic::AssertUnwindSafe;
     use std::panic::catch_unwind;
 
     use super::*;
+    use crate::workers::Workers;
 
     #[test]
     fn of_jobs_that_nobody_takes_so_many_are_made_and_no_more() {
@@ -308,6 +324,72 @@ mod tests {
         assert!(again.is_some() && one().is_none());
         drop((all, again));
         assert_eq!(JOBS.load(Ordering::Relaxed), 0);
+    }
+
+    /// Keeps its jobs, for tests that say who runs them and when.
+    #[derive(Default)]
+    struct Keeps(Mutex<Vec<Job>>);
+
+    impl Keeps {
+        /// Runs one of them here.
+        fn run_one(&self) {
+            let job = self.0.lock().pop();
+            assert!(job.map(Job::run).is_some(), "there was one");
+        }
+    }
+
+    impl Workers for Keeps {
+        fn threads(&self) -> usize {
+            2
+        }
+
+        fn spawn(&self, job: Job) {
+            self.0.lock().push(job);
+        }
+    }
+
+    thread_local! {
+        /// In how many jobs of the call a thread is.
+        static DEEP: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn a_thread_that_is_in_a_call_is_let_in_once_more_and_takes_nobodys_place() {
+        let keeps = Arc::new(Keeps::default());
+        let came = Mutex::new(Vec::new());
+        let asker = thread::current().id();
+        // As if each waited for something of its own in the middle.
+        let help = |_: &Arc<Call>, _| {
+            let deep = DEEP.get() + 1;
+            let is_asker = thread::current().id() == asker;
+            came.lock().push((is_asker, deep));
+            DEEP.set(deep);
+            if deep == 1 || !is_asker {
+                keeps.run_one();
+            }
+            if is_asker {
+                // The one other that there may be, and one too many.
+                thread::scope(|threads| {
+                    let other = threads.spawn(|| keeps.run_one());
+                    assert!(other.join().is_ok());
+                });
+            }
+            DEEP.set(deep - 1);
+        };
+        let mut first = true;
+        let own = |call: &Arc<Call>| {
+            let first = core::mem::take(&mut first);
+            if first {
+                call.ask(5);
+                keeps.run_one();
+            }
+            first
+        };
+        let current = Current::own(Arc::<Keeps>::clone(&keeps));
+        current.within(|| with_helpers(1, help, own));
+        // The asker's first, in which its second leaves; then the other's, its second, in which its third leaves.
+        assert_eq!(*came.lock(), [(true, 1), (false, 1), (false, 2)]);
+        assert!(keeps.0.lock().is_empty());
     }
 
     #[test]

@@ -540,3 +540,81 @@ fn a_trace_tells_two_threads_apart_that_both_have_workers() {
     assert_ne!(one, other);
     assert!([one, other].contains(&"0".to_owned()));
 }
+
+/// Whether that holds in ten seconds.
+fn comes_soon(holds: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while !holds() {
+        if began.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        thread::yield_now();
+    }
+    true
+}
+
+/// Where the parts of the run below are.
+#[derive(Default)]
+struct Stage {
+    /// Whether a thread of the team has one of the first two processors.
+    frees: AtomicBool,
+    /// Whether one is in the loop that the schedule's thread waits for.
+    held: AtomicBool,
+    now: AtomicUsize,
+    most: AtomicUsize,
+    late: AtomicBool,
+}
+
+/// Four threads: one loop holds two of them, one of which waits for the other and does a part of the schedule meanwhile. When the
+/// other is free, there is a place for it.
+#[test]
+fn who_waits_and_helps_with_the_call_it_works_on_takes_nobodys_place() {
+    let (team, stage) = (Team::of(4), Arc::new(Stage::default()));
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let on = Arc::clone(&stage);
+    let holds = processor("holds", move |mut all: QueryRun<'_, &mut u32>| {
+        all.par_for_each_chunk(|_, _| {
+            if is_of_a_team() {
+                on.held.store(true, Ordering::Relaxed);
+                // The other three are at work.
+                assert!(comes(|| on.most.load(Ordering::Relaxed) >= 3));
+            } else {
+                assert!(comes(|| on.held.load(Ordering::Relaxed)));
+            }
+        });
+    });
+    schedule.add(holds.main_thread());
+    // The schedule's thread may have one of them, and leaves it when the team has the other.
+    for name in ["frees", "frees, too"] {
+        let (on, team) = (Arc::clone(&stage), Arc::clone(&team));
+        schedule.add(processor(name, move || {
+            if is_of_a_team() {
+                on.frees.store(true, Ordering::Relaxed);
+                let waited = team.waits.load(Ordering::Relaxed);
+                let waits = || team.waits.load(Ordering::Relaxed) > waited;
+                assert!(comes(|| on.held.load(Ordering::Relaxed)) && comes(waits));
+            } else {
+                assert!(comes(|| on.frees.load(Ordering::Relaxed)));
+            }
+        }));
+    }
+    for number in 0..12 {
+        let on = Arc::clone(&stage);
+        let many = processor(number.to_string(), move || {
+            let others = on.now.fetch_add(1, Ordering::Relaxed);
+            on.most.fetch_max(others + 1, Ordering::Relaxed);
+            let over = || on.most.load(Ordering::Relaxed) >= 4 || on.late.load(Ordering::Relaxed);
+            if !comes_soon(over) {
+                on.late.store(true, Ordering::Relaxed);
+            }
+            on.now.fetch_sub(1, Ordering::Relaxed);
+        });
+        schedule.add(many.after("frees").after("frees, too"));
+    }
+    let mut world = World::new();
+    world.create((1_u32,)).unwrap();
+    world.create((2_u32, 2_u8)).unwrap();
+    with_workers(team.clone(), || schedule.run(&mut world)).unwrap();
+    assert_eq!(stage.most.load(Ordering::Relaxed), 4, "at once");
+}

@@ -19,7 +19,7 @@
 //! While nobody listens and nothing is measured, that is a relaxed load and a look at a thread-local word for a call, and
 //! such a word for each helper. Who listens may panic, here as everywhere: see [`tell`].
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::mem;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
@@ -37,41 +37,82 @@ use crate::panics::tell;
 use crate::span::Kept;
 
 thread_local! {
-    /// What is measured on this thread, and how long other work has taken within it.
-    static DOING: Cell<Doing> = const { Cell::new(Doing::NOTHING) };
+    /// The number of what is measured on this thread, the last in its list; 0 if nothing is.
+    static DOING: Cell<usize> = const { Cell::new(0) };
+    /// What is measured on this thread and has not ended, the innermost last. (Of fibres that take turns on the thread any may
+    /// end first: each takes out its own.)
+    static UNDER_WAY: RefCell<UnderWay> = const {
+        RefCell::new(UnderWay { all: Vec::new(), begun: 0 })
+    };
 }
 
 /// What is measured on a thread.
-#[derive(Clone, Copy)]
-struct Doing {
-    /// Its number, which nothing else has that is under way; 0 if nothing is measured.
+struct Work {
+    /// Which of those that have begun on the thread.
+    begun: u64,
+    /// Its number, which nothing else has that is under way.
     work: usize,
     /// How long other work has taken within it.
     within: Duration,
 }
 
-impl Doing {
-    const NOTHING: Self = Self::of(0);
+struct UnderWay {
+    all: Vec<Work>,
+    begun: u64,
+}
 
-    const fn of(work: usize) -> Self {
-        Self {
+impl UnderWay {
+    fn begin(&mut self, work: usize) -> u64 {
+        self.begun = self.begun.wrapping_add(1);
+        self.all.push(Work {
+            begun: self.begun,
             work,
             within: Duration::ZERO,
-        }
+        });
+        self.begun
     }
+
+    /// One has ended, which took so long: how long other work took within it. The one that it was begun in has that as others'.
+    fn end(&mut self, begun: u64, all: Duration) -> Duration {
+        let Some(at) = self.all.iter().rposition(|other| other.begun == begun) else {
+            return Duration::ZERO;
+        };
+        let ended = self.all.remove(at);
+        if let Some(outer) = at.checked_sub(1).and_then(|at| self.all.get_mut(at)) {
+            outer.within = outer.within.saturating_add(all);
+        }
+        ended.within
+    }
+
+    /// The number of the innermost.
+    fn doing(&self) -> usize {
+        self.all.last().map_or(0, |last| last.work)
+    }
+}
+
+/// The list of this thread, for a change; `None` if the thread is about to end.
+fn change<R>(change: impl FnOnce(&mut UnderWay) -> R) -> Option<R> {
+    let changed = UNDER_WAY.try_with(|all| {
+        let mut all = all.borrow_mut();
+        let changed = change(&mut all);
+        DOING.with(|doing| doing.set(all.doing()));
+        changed
+    });
+    changed.ok()
 }
 
 /// The number of what is measured on this thread; 0 if nothing is.
 #[inline]
 fn doing() -> usize {
-    DOING.with(|doing| doing.get().work)
+    DOING.with(Cell::get)
 }
 
 /// Work that is measured, on the thread on which it has begun.
 #[must_use = "it ends with `end`"]
 pub(crate) struct Measured {
     pub(crate) began: Instant,
-    before: Doing,
+    /// Which of its thread's list; `None` if that had gone.
+    begun: Option<u64>,
 }
 
 /// How long something took.
@@ -87,25 +128,22 @@ impl Measured {
     /// Begins some work. It has a number that nothing else has which is under way, an address of its own, say. The thread
     /// must come to [`end`](Self::end), whoever panics.
     pub(crate) fn begin(work: usize) -> Self {
-        let before = DOING.with(|doing| doing.replace(Doing::of(work)));
+        let begun = change(|all| all.begin(work));
         Self {
             began: Instant::now(),
-            before,
+            begun,
         }
     }
 
     /// It has ended. What it has interrupted is not charged for it.
     pub(crate) fn end(self) -> Took {
         let all = self.began.elapsed();
-        let within = self.before.within.saturating_add(all);
-        let before = Doing {
-            within,
-            ..self.before
-        };
-        let own = DOING.with(|doing| doing.replace(before));
+        let within = self
+            .begun
+            .and_then(|begun| change(|list| list.end(begun, all)));
         Took {
             all,
-            within: own.within.min(all),
+            within: within.unwrap_or_default().min(all),
         }
     }
 }
@@ -278,6 +316,27 @@ mod tests {
         assert!(outer.within >= Duration::from_millis(40));
         assert!(outer.all >= outer.within + Duration::from_millis(20));
         assert_eq!(doing(), 0);
+    }
+
+    #[test]
+    fn works_that_end_in_another_order_leave_nothing_behind() {
+        // As of fibres that take turns on a thread.
+        let (one, other) = (Measured::begin(1), Measured::begin(2));
+        one.end();
+        assert_eq!(doing(), 2, "the other is under way");
+        let third = Measured::begin(3);
+        other.end();
+        assert_eq!(doing(), 3);
+        third.end();
+        assert_eq!(doing(), 0, "nothing is");
+        // What is begun within is taken off that still, whatever has ended meanwhile.
+        let (outer, inner) = (Measured::begin(1), Measured::begin(2));
+        let last = Measured::begin(3);
+        inner.end();
+        busy(5);
+        let last = last.end();
+        let outer = outer.end();
+        assert!(outer.within >= last.all && last.within == Duration::ZERO);
     }
 
     #[test]

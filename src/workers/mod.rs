@@ -73,7 +73,11 @@
 //! within a loop. So several may call at once. A thread that asks, or
 //! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
 //! middle. It may wait, and others go on on its thread meanwhile; where several of them are within [`with_workers`], what any of
-//! them asks for is asked of those whose call began last on that thread and has not ended. Processors that are bound to the thread of the schedule run on
+//! them asks for is asked of those whose call began last on that thread and has not ended. Not so within
+//! [`threads`](Workers::threads) and [`spawn`](Workers::spawn): these do not give their thread to another fibre. Where fibres wait
+//! in the middle of jobs, the [span](crate#what-it-tells) that the thread is in, and a subscriber of that thread's alone
+//! (`tracing::subscriber::set_default`), are those of the one that came last, and right again only if they end in reverse; with
+//! one subscriber for all threads that does no harm but to whose events are in which span. Processors that are bound to the thread of the schedule run on
 //! the one that called, never on a helper's.
 //!
 //! *Scopes.* `ThreadPool::install` within leads out: its closure runs on a thread of that pool, which asks that pool. What

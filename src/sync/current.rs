@@ -14,6 +14,9 @@
 //! Within a method of a program's workers a thread asks nobody: one that begins parallel work would call itself. Nor does it
 //! [run jobs](may_help) there, whatever scopes it begins: one that runs the job that it is given would begin it in the middle
 //! of what asks, as deep as there are jobs. (Who waits may run jobs: it is in the middle of nothing.)
+//!
+//! A thread that ends loses its list before some of its other values. Where one of these begins a scope as it is dropped, what
+//! is left of it is a number: the thread asks nobody in there.
 
 use core::cell::{Cell, RefCell};
 use std::sync::Weak;
@@ -73,6 +76,8 @@ thread_local! {
     static SCOPES: RefCell<Scopes> = const {
         RefCell::new(Scopes { all: Vec::new(), begun: 0, kept: Vec::new() })
     };
+    /// How many scopes have begun since the list has gone, and not ended.
+    static ALONE: Cell<usize> = const { Cell::new(0) };
     /// In how many methods this thread is that must not run a job.
     static ASKING: Cell<u32> = const { Cell::new(0) };
     /// The number of a thread that has helped as one of a program's own, from 1; 0 of others.
@@ -84,7 +89,7 @@ thread_local! {
 /// Numbers of such threads: as many as rows of a trace are of use. Those after them have the same again.
 const NUMBERS: u32 = 1_023;
 
-/// What this thread's is, for a look: nothing of a program runs in `look`. (A thread that is about to end has rayon's.)
+/// What this thread's is, for a look: nothing of a program runs in `look`.
 #[inline]
 fn look<R>(look: impl FnOnce(&Current) -> R) -> R {
     let mut look = Some(look);
@@ -96,10 +101,30 @@ fn look<R>(look: impl FnOnce(&Current) -> R) -> R {
             .last()
             .and_then(|last| at(&last.current))
     });
-    match seen.ok().flatten().or_else(|| at(&Current::Rayon)) {
+    let seen = match seen {
+        Ok(Some(seen)) => Some(seen),
+        Ok(None) => at(&Current::Rayon),
+        Err(_) => at(&without_list()),
+    };
+    match seen {
         Some(seen) => seen,
         None => unreachable!("it has looked once"),
     }
+}
+
+/// Whose threads a thread asks whose list has gone.
+#[cold]
+fn without_list() -> Current {
+    match ALONE.try_with(Cell::get) {
+        Ok(0) | Err(_) => Current::Rayon,
+        Ok(_) => Current::Nobody,
+    }
+}
+
+/// One scope more, or one fewer, on a thread whose list has gone.
+#[cold]
+fn count_alone(count: impl FnOnce(usize) -> usize) {
+    _ = ALONE.try_with(|alone| alone.set(count(alone.get())));
 }
 
 /// Whether this thread asks rayon's threads.
@@ -308,24 +333,27 @@ impl Scopes {
     }
 }
 
-/// A scope on this thread, until this ends, also by a panic.
+/// A scope on this thread, until this ends, also by a panic. Without a number if its list had gone.
 struct Scope(Option<u64>);
 
 impl Scope {
     /// With another root than the scope around it, if it is for who is helped.
     fn begin(current: Current, helped: Option<Helped>) -> Self {
-        // (A thread that is about to end keeps rayon's.)
         let scope = SCOPES.try_with(|scopes| scopes.borrow_mut().begin(current, helped));
+        if scope.is_err() {
+            count_alone(|alone| alone.saturating_add(1));
+        }
         Self(scope.ok())
     }
 }
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        if let Some(scope) = self.0 {
-            let ended = SCOPES.try_with(|scopes| scopes.borrow_mut().end(scope));
-            drop(ended);
-        }
+        let Some(scope) = self.0 else {
+            return count_alone(|alone| alone.saturating_sub(1));
+        };
+        let ended = SCOPES.try_with(|scopes| scopes.borrow_mut().end(scope));
+        drop(ended);
     }
 }
 
@@ -359,8 +387,8 @@ impl Current {
         work()
     }
 
-    /// Helps an asker, all for that [root], on a thread that may be one of a program's own. If it is not the root itself,
-    /// it gets a number then.
+    /// Helps an asker with a call, by its address, all for that [root], on a thread that may be one of a program's own. If it is
+    /// not the root itself, it gets a number then.
     #[inline]
     pub(crate) fn help<R>(self, root: usize, call: usize, work: impl FnOnce() -> R) -> R {
         match self {
@@ -561,5 +589,34 @@ mod tests {
         );
         assert!(found.is_ok());
         assert_eq!((ended.load(Ordering::Relaxed), is_rayon()), (1, true));
+    }
+
+    /// Looks, as its thread ends, whom that asks.
+    struct Looks(std::sync::mpsc::Sender<[(bool, Option<usize>); 4]>);
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            let here = || (may_help(), threads());
+            let before = here();
+            let few = || Current::own(Arc::new(Few(3, None)));
+            let (within, inner) = few().within(|| (here(), few().within(here)));
+            _ = self.0.send([before, within, inner, here()]);
+        }
+    }
+
+    #[test]
+    fn whose_list_has_gone_does_alone_what_workers_of_its_own_were_to_do() {
+        thread_local! {
+            static LAST: RefCell<Option<Looks>> = const { RefCell::new(None) };
+        }
+        let (told, looked) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // Values end in reverse: this one when the list has.
+            LAST.set(Some(Looks(told)));
+            assert!(may_help());
+        });
+        let found = looked.recv_timeout(Duration::from_secs(20));
+        let (rayons, alone) = ((false, None), (false, Some(1)));
+        assert_eq!(found, Ok([rayons, alone, alone, rayons]));
     }
 }

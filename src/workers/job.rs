@@ -28,8 +28,10 @@ impl Job {
     /// one to the number of jobs that wait, and the end of its two shares.
     ///
     /// Does nothing within a call of [`Workers::spawn`](super::Workers::spawn) or [`threads`](super::Workers::threads) on
-    /// the same thread, whatever [scopes](super::with_workers) begin there: the thread that asks is about to do the same. Nor
-    /// does it in the destructors of a thread's values, as that ends.
+    /// the same thread, whatever [scopes](super::with_workers) begin there: the thread that asks is about to do the same.
+    ///
+    /// In the destructors of a thread's values, as that ends, it may do nothing, or help still; then closures run where others
+    /// of these values have ended. So let no job wait in one.
     ///
     /// Does not panic: what panics in a closure of who asked goes on there. While it runs, its thread asks the same workers for
     /// parallel work of its own, and waits for nothing else of the library's; and what it tells of is in the span of who asked.

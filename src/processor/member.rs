@@ -132,8 +132,18 @@ impl fmt::Display for Timing {
     }
 }
 
-/// The calling thread: 0 is in no pool, the others are those of the pool, or of a program's own, from 1.
+/// Numbers of a pool's threads are lower, those of a program's own are so much higher.
+pub(super) const OWN: u32 = 1 << 15;
+
+/// The calling thread: 0 is in no pool, the others are those of the pool, from 1, or of a program's own, from [`OWN`] + 1.
 pub(super) fn calling_thread() -> u32 {
-    let of_pool = || rayon::current_thread_index().map_or(0, |thread| thread as u32 + 1);
-    current::number().unwrap_or_else(of_pool)
+    let of_pool = || match rayon::current_thread_index() {
+        Some(thread) => (thread as u32 + 1).min(OWN - 1),
+        None => 0,
+    };
+    match current::number() {
+        None => of_pool(),
+        Some(0) => 0,
+        Some(number) => OWN + number,
+    }
 }

@@ -1,16 +1,17 @@
 //! `Trace`: when what ran on which thread, for Perfetto or `chrome://tracing`.
 
 use core::fmt;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use crate::processor::Schedule;
 use crate::processor::entry::Entry;
 use crate::processor::executor::MemberCell;
-use crate::processor::member::{Mode, calling_thread};
+use crate::processor::member::{Mode, OWN, calling_thread};
 use crate::processor::segment::Segment;
 use crate::processor::stopwatch::Call;
+use crate::sync::current;
 
 /// When what ran on which thread: from [`Schedule::take_trace`].
 pub struct Trace {
@@ -33,7 +34,7 @@ struct Event {
     amount: u64,
     /// A processor's or an observer's.
     name: u32,
-    /// 0 is the schedule's own thread, the others are those of the pool, from 1.
+    /// 0 is the schedule's own thread, the others are those of the pool, from 1, and a program's own, above [`OWN`].
     thread: u16,
     kind: Kind,
 }
@@ -178,6 +179,8 @@ impl Trace {
     /// Writes it in the trace event format (JSON), microseconds. Each event has a category, as the crate's [spans of
     /// `tracing`](crate#what-it-tells) are called, and says how much there was: entities that a processor's queries saw, or
     /// that an observer was told of, commands, with creations, new archetypes, the tick that the world's [`Time`](super::Time) has told of.
+    /// A row is a thread: `schedule` the one that ran it, `pool 0` and so on rayon's, the [workers](crate::workers) of a
+    /// program's own what it calls them ([`Builder::name`](std::thread::Builder::name)), or `helper 1` and so on.
     ///
     /// # Errors
     /// Those of the writer.
@@ -233,18 +236,25 @@ impl Trace {
         writeln!(to, "\n]}}")
     }
 
+    /// Those that have rows: the schedule's own, the pool's up to the last that did something, and those of a program's own
+    /// that did.
+    fn threads(&self) -> impl Iterator<Item = u16> {
+        let all = || self.events.iter().map(|event| event.thread);
+        let is_own = |thread: &u16| u32::from(*thread) >= OWN;
+        let of_pool = all().filter(|thread| !is_own(thread)).max();
+        let own: BTreeSet<u16> = all().filter(is_own).collect();
+        (0..=of_pool.unwrap_or(0)).chain(own)
+    }
+
     /// Writes what it has, each behind a comma.
     fn write_events(&self, pid: usize, before: u64, to: &mut dyn Write) -> io::Result<()> {
-        let threads = self.events.iter().map(|event| event.thread).max();
-        for thread in 0..=threads.unwrap_or(0) {
-            let name = match thread {
-                0 => "schedule".to_owned(),
-                pool => format!("pool {}", pool - 1),
-            };
+        for thread in self.threads() {
             write!(
                 to,
-                ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{thread},\"args\":{{\"name\":\"{name}\"}}}}"
+                ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{pid},\"tid\":{thread},\"args\":{{\"name\":"
             )?;
+            write_text(to, &row_name(u32::from(thread)))?;
+            write!(to, "}}}}")?;
         }
         for event in &self.events {
             write!(to, ",\n{{\"name\":")?;
@@ -268,6 +278,18 @@ impl Trace {
             write!(to, "}}")?;
         }
         Ok(())
+    }
+}
+
+/// What a thread's row is called.
+fn row_name(thread: u32) -> String {
+    match thread {
+        0 => "schedule".into(),
+        pool @ 1..OWN => format!("pool {}", pool - 1),
+        own => match current::name_of(own - OWN) {
+            Some(name) => name.to_string(),
+            None => format!("helper {}", own - OWN),
+        },
     }
 }
 

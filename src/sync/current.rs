@@ -19,8 +19,8 @@
 //! is left of it is a number: the thread asks nobody in there.
 
 use core::cell::{Cell, RefCell};
-use std::sync::Weak;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 
 use super::helpers::Kept;
 use super::{Arc, thread_local};
@@ -88,6 +88,10 @@ thread_local! {
 
 /// Numbers of such threads: as many as rows of a trace are of use. Those after them have the same again.
 const NUMBERS: u32 = 1_023;
+
+/// Their names, by these numbers, from 1: of the last that was given each. (Not one of the sync room's locks: a thread takes it
+/// once, for a move, and so does who writes a trace.)
+static NAMES: Mutex<Vec<Option<Arc<str>>>> = Mutex::new(Vec::new());
 
 /// What this thread's is, for a look: nothing of a program runs in `look`.
 #[inline]
@@ -193,7 +197,8 @@ pub(crate) fn yield_now() -> Option<bool> {
     }
 }
 
-/// The number of this thread among those that help as a program's own, 0 if it does not; `None` where rayon is to be asked.
+/// The number of this thread among those that help as a program's own, 0 if it does not, from 1 to 1,023 if it does; `None`
+/// where rayon is to be asked.
 pub(crate) fn number() -> Option<u32> {
     (!is_rayon()).then(|| NUMBER.try_with(Cell::get).unwrap_or(0))
 }
@@ -408,13 +413,40 @@ impl Current {
 }
 
 fn number_this_thread() {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
     _ = NUMBER.try_with(|number| {
         if number.get() == 0 {
-            // Ordering: Relaxed: a number, given out once.
-            number.set(NEXT.fetch_add(1, Ordering::Relaxed) % NUMBERS + 1);
+            number.set(next_number());
         }
     });
+}
+
+/// A number for this thread, which has its name from now on.
+#[cold]
+fn next_number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Ordering: Relaxed: a number, given out once.
+    let at = NEXT.fetch_add(1, Ordering::Relaxed) % NUMBERS;
+    let name = super::thread::current().name().map(Arc::from);
+    let mut names = names();
+    if names.len() <= at as usize {
+        names.resize(at as usize + 1, None);
+    }
+    let before = names
+        .get_mut(at as usize)
+        .map(|last| core::mem::replace(last, name));
+    drop(names);
+    drop(before);
+    at + 1
+}
+
+fn names() -> MutexGuard<'static, Vec<Option<Arc<str>>>> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the program calls the thread of a number, if it does.
+pub(crate) fn name_of(number: u32) -> Option<Arc<str>> {
+    let at = number.checked_sub(1)? as usize;
+    names().get(at)?.clone()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

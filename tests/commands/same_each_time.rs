@@ -202,3 +202,48 @@ fn a_chunk_has_as_many_entities_whichever_of_its_chunk_fragments_was_met_first()
     });
     assert_eq!(stats[0], stats[1]);
 }
+
+/// Commands that all do the same, for one in three of the entities, some of them twice, in no order.
+fn mark_some(world: &mut World, all: &[Entity], say: impl Fn(&mut Commands<'_>, Entity, u32)) {
+    let mut commands = world.commands();
+    for n in 0..all.len() / 3 {
+        let one = n * 7_919 % all.len();
+        say(&mut commands, all[one], n as u32);
+        if n % 10 == 0 {
+            say(&mut commands, all[one], n as u32 + 1);
+        }
+    }
+}
+
+#[test]
+fn commands_that_all_do_the_same_come_to_the_same_with_fewer_shares_than_threads() {
+    type Say = fn(&mut Commands<'_>, Entity, u32);
+    let ways: [Say; 4] = [
+        |commands, one, _| commands.destroy(one),
+        |commands, one, _| commands.remove::<u16>(one).unwrap(),
+        |commands, one, n| commands.set(one, n).unwrap(),
+        |commands, one, n| commands.set(one, n.to_string()).unwrap(),
+    ];
+    for (way, say) in ways.into_iter().enumerate() {
+        let hashes = [1, 2, 8, 16, 64].map(|threads| {
+            let mut world = World::new();
+            world.set_flush_threads_from(Some(1));
+            let all = world.create_batch((0..40_000_u32).map(|n| (n, 7_u16, String::new())));
+            let all: Vec<Entity> = all.unwrap().iter(&world).collect();
+            mark_some(&mut world, &all, say);
+            let flushed = pool(threads).install(|| world.flush());
+            world.check().unwrap();
+            let mut seen: Vec<_> = Vec::new();
+            world
+                .query::<(Entity, Option<&u32>, Option<&u16>, Option<&String>), ()>()
+                .unwrap()
+                .for_each(|(one, number, short, text)| {
+                    seen.push((one.index(), number.copied(), short.copied(), text.cloned()));
+                });
+            (flushed.commands, flushed.destroyed, seen)
+        });
+        for others in &hashes[1..] {
+            assert!(hashes[0] == *others, "way {way}");
+        }
+    }
+}

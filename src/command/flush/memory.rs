@@ -1,5 +1,6 @@
 //! `Memory`: what a flush needs for many commands, kept for the next one: up to 32 bytes a command; where all do the same,
-//! up to 24 for each of them and 20 for each thread and row of the world, of which there are up to eight a command then.
+//! up to 24 for each of them and 20 for each row of the world and thread that marks it, of which there are up to eight a
+//! command together.
 
 use core::mem::{MaybeUninit, take};
 

@@ -21,15 +21,18 @@ use crate::command::lane::NONE;
 use crate::command::log::Word;
 use crate::command::payload::Payload;
 use crate::sync::fork_join;
+use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
-use rows::Rows;
+use rows::{Rows, SPARSE};
 pub(super) use share::Share;
 use write::Writer;
 
 /// Bytes of a value that is kept itself, not where it lies.
 const SHORT: usize = 16;
-/// Threads that have bits of their own.
+/// Threads that have bits of their own, and room for values beside them.
 const SHARES: usize = 8;
+/// And where there are no values: who reads the bits reads those of all shares.
+const SHARES_OF_BITS: usize = 16;
 
 /// Bits of a value's number that say which row of the payload it is; those above, of which op.
 const ROW_BITS: u32 = 27;
@@ -54,6 +57,20 @@ enum Kept {
 }
 
 impl Kept {
+    /// How many threads mark so many rows for so many commands: where that takes more room than these are worth, fewer than
+    /// there are.
+    ///
+    /// (One is always worth it: [`Rows`] are no more than [`SPARSE`] for each command. The long way takes twice as long.)
+    fn shares(self, commands: usize, rows: usize, threads: usize) -> usize {
+        let (worth, most) = match self {
+            // A word of bits is looked at at once: one for each command.
+            Self::Nothing => (WORD_BITS as usize, SHARES_OF_BITS),
+            Self::Numbers | Self::Values { .. } => (SPARSE, SHARES),
+        };
+        let shares = commands.saturating_mul(worth) / rows.max(1);
+        shares.clamp(1, threads.clamp(1, most))
+    }
+
     fn of(op: u32, ops: &Ops<'_>) -> Self {
         let op = &ops.all[op as usize];
         let size = op.payload_of_one().and_then(|payload| {
@@ -95,15 +112,12 @@ pub(super) fn alike(
     let (same, known) = same(parts, kept, ops)?;
     let total = parts.iter().map(|part| part.log.words.len()).sum();
     let forks = world.forks(total, Cost::High);
-    let threads = if forks {
-        fork_join::threads().min(SHARES)
-    } else {
-        1
-    };
+    // Which way the commands go depends on where the chunks lie; what comes out does not.
+    let rows = Rows::of(world, total)?;
+    let threads = if forks { fork_join::threads() } else { 1 };
+    let threads = kept.shares(total, rows.count, threads);
     let each = same.len().div_ceil(threads);
     let used = same.len().div_ceil(each);
-    // Which way the commands go depends on the threads, then, and on where the chunks lie; what comes out does not.
-    let rows = Rows::of(world, total, used)?;
     let mut shares = core::mem::take(&mut memory.shares);
     if shares.len() < used {
         shares.resize_with(used, Share::default);
@@ -183,4 +197,34 @@ fn same<'a>(
         });
     }
     Some((all, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_many_threads_there_are_a_share_has_no_more_rows_than_it_is_worth() {
+        let values = [Kept::Numbers, Kept::Values { size: 4 }];
+        for kept in values {
+            let shares = |commands, threads| kept.shares(commands, 8_000, threads);
+            // What one thread does in bits, several do: fewer of them where rows are many.
+            assert_eq!([1, 2, 8, 64].map(|threads| shares(1_000, threads)), [1; 4]);
+            assert_eq!(
+                [1, 2, 8, 64].map(|threads| shares(3_999, threads)),
+                [1, 2, 3, 3]
+            );
+            assert_eq!(
+                [1, 2, 8, 64].map(|threads| shares(90_000, threads)),
+                [1, 2, 8, 8]
+            );
+        }
+        let shares = |commands, threads| Kept::Nothing.shares(commands, 8_000, threads);
+        assert_eq!(
+            [1, 2, 8, 64].map(|threads| shares(1_000, threads)),
+            [1, 2, 8, 8]
+        );
+        assert_eq!(Kept::Nothing.shares(7_000, 8_000, 64), SHARES_OF_BITS);
+        assert_eq!(Kept::Nothing.shares(usize::MAX, 0, 0), 1);
+    }
 }

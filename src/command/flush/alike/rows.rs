@@ -7,9 +7,8 @@ use crate::entity::Entity;
 use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
 
-/// Rows for each command and share, on average, above which too many bits would be looked at in vain, and too much memory
-/// taken.
-const SPARSE: usize = 8;
+/// Rows for each command, on average, above which too many bits would be looked at in vain, and too much memory taken.
+pub(super) const SPARSE: usize = 8;
 /// But a list of so many chunks is never too long: 4 KiB.
 const CLOSE: usize = 1_024;
 
@@ -50,9 +49,9 @@ pub(super) struct Numbered {
 }
 
 impl<'w> Rows<'w> {
-    /// Numbers for all rows; `None` if they are too many for so many commands in so many shares, or lie too far apart.
-    pub(super) fn of(world: &'w World, commands: usize, shares: usize) -> Option<Self> {
-        let most = SPARSE * commands / shares;
+    /// Numbers for all rows; `None` if they are too many for so many commands, or lie too far apart.
+    pub(super) fn of(world: &'w World, commands: usize) -> Option<Self> {
+        let most = SPARSE * commands;
         let mut chunks = Vec::new();
         let mut count = 0;
         let (mut first, mut last) = (i32::MAX, i32::MIN);
@@ -163,7 +162,7 @@ mod tests {
         world.destroy(dead).unwrap();
         let reserved = world.reserve().unwrap();
         let total = 20_010;
-        let rows = Rows::of(&world, total, 1).unwrap();
+        let rows = Rows::of(&world, total).unwrap();
         assert!(
             rows.first < 0 && rows.begins.len() < 1_000,
             "{}",
@@ -189,11 +188,10 @@ mod tests {
     #[test]
     fn few_commands_do_not_look_at_many_rows() {
         let (world, _) = worlds();
-        let rows = Rows::of(&world, 20_010, 1).unwrap().count;
+        let rows = Rows::of(&world, 20_010).unwrap().count;
         let enough = rows.div_ceil(SPARSE);
-        assert!(Rows::of(&world, enough, 1).is_some());
-        assert!(Rows::of(&world, enough - 1, 1).is_none());
-        assert!(Rows::of(&world, enough, 2).is_none());
+        assert!(Rows::of(&world, enough).is_some());
+        assert!(Rows::of(&world, enough - 1).is_none());
     }
 
     #[test]
@@ -205,7 +203,7 @@ mod tests {
         assert!(!between.create_batch(all).unwrap().is_empty());
         world.set_chunk_size(64);
         world.create((1_u16,)).unwrap();
-        assert!(Rows::of(&world, 16, 1).is_none());
-        assert!(Rows::of(&world, 2 * CLOSE / SPARSE, 1).is_some());
+        assert!(Rows::of(&world, 16).is_none());
+        assert!(Rows::of(&world, 2 * CLOSE / SPARSE).is_some());
     }
 }

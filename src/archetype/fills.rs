@@ -19,7 +19,6 @@ use crate::panics::{end_all, note, resume_alone};
 #[derive(Debug)]
 struct Fill {
     id: FragmentId,
-    has_column: bool,
     /// Where the column begins.
     offset: u32,
     /// Of a value.
@@ -47,7 +46,6 @@ impl Fills {
             };
             Some(Fill {
                 id: need.id,
-                has_column: at.is_ok(),
                 offset,
                 layout: info.layout(),
                 drop,
@@ -74,9 +72,9 @@ impl Fills {
         self.0.iter().map(|fill| fill.id)
     }
 
-    /// Whether one of them has a column: others are made, and lie nowhere.
-    pub(crate) fn has_columns(&self) -> bool {
-        self.0.iter().any(|fill| fill.has_column)
+    /// Whether one of them takes room in rows: what has no size lies nowhere, also if it has a column, for its `drop`.
+    pub(crate) fn takes_room(&self) -> bool {
+        self.0.iter().any(|fill| fill.layout.size() > 0)
     }
 
     /// Whether a fragment is filled.

@@ -168,7 +168,7 @@ impl World {
         let chunk = &source.chunks[rows.chunk as usize];
         rows.count == chunk.len
             && edge.ended.is_empty()
-            && !edge.fills.has_columns()
+            && !edge.fills.takes_room()
             && target.takes_chunk(group, chunk)
             && source.hands_chunks_to(target)
     }
@@ -181,8 +181,8 @@ impl World {
         let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
         // What is replaced would need two arrays for a while.
         let replaces = !edge.ended.is_empty() && !edge.offsets.is_empty();
-        // What is filled by default is copied to where there is room for it, if it has a column: `copy_along` does that.
-        let stays = edge.target == archetype || edge.fills.has_columns();
+        // What is filled by default is copied to where there is room for it, if it takes any: `copy_along` does that.
+        let stays = edge.target == archetype || edge.fills.takes_room();
         if !is_whole || replaces || stays || !self.refits() {
             return None;
         }
@@ -283,8 +283,10 @@ impl World {
     fn end_made(&self, archetype: u32, rows: Rows, edge: &Edge, refitting: &Refitting) -> Panicked {
         let mut panicked = None;
         let target = &self.archetypes[edge.target as usize];
+        // What comes by default was not made, or has ended.
         let comes = |column: &&Column| {
             column.size == 0
+                && !edge.fills.has(column.id)
                 && self.archetypes[archetype as usize]
                     .column_of(column.id)
                     .is_none()

@@ -234,7 +234,8 @@ impl World {
     ///
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
-    /// chunk fragment's template or of what a [clone](crate::command::Commands::clone_entity) gets. All other commands are applied then, and the first panic goes on: of those of several
+    /// chunk fragment's template or of what a [clone](crate::command::Commands::clone_entity) gets, or what makes a value that
+    /// is [required](crate::fragment::FragmentRegistry::require_with). All other commands are applied then, and the first panic goes on: of those of several
     /// recorders, or threads, that may be another each time. There is no report then: what was refused, `tracing` is told.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {

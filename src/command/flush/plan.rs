@@ -154,8 +154,8 @@ impl Flush<'_> {
     }
 
     /// Keeps a chunk for going as it is, if it may: all of its entities change alike, and either nothing of theirs
-    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`]; nothing comes by default. Which
-    /// way, and where.
+    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`]; nothing that lies in rows comes
+    /// by default. Which way, and where.
     fn withhold(
         &mut self,
         world: &mut World,
@@ -195,7 +195,8 @@ impl Flush<'_> {
     }
 
     /// Decides of chunks that are [withheld](Self::withhold) which go as they are, and whose entities are copied, as there
-    /// is [much room](crate::archetype::Archetype::is_to_be_filled) where they come to, whatever else comes there.
+    /// is [much room](crate::archetype::Archetype::is_to_be_filled) where they come to, whatever else comes there. What
+    /// comes by default to those that go is made.
     fn hand_over(
         &mut self,
         world: &mut World,
@@ -210,17 +211,35 @@ impl Flush<'_> {
         for &(number, found) in whole {
             let work = &mut works[number];
             if filling.fills(world, work) {
-                work.handed = None;
+                world.keep_whole(work);
+                continue;
+            }
+            let count = work.groups[0].count;
+            // Users' code, before anything goes. It lies nowhere: no task has to move it.
+            if plan.stock(found, count, &mut self.panicked).is_none() {
+                self.refuse_whole(world, work, rows);
                 continue;
             }
             let way = &plan.ways[found as usize];
-            let count = work.groups[0].count;
             self.report.moved += count as usize;
             self.refuse_switches(world, work, 0, count, way, rows);
             if !way.come.is_empty() || way.edge.ends_drop {
                 plan.stay(number as u32, 0, count, found);
             }
         }
+    }
+
+    /// Reports that a chunk that was to go stays as it is: what was to come by default could not be made, and is not
+    /// to be tried again.
+    #[cold]
+    fn refuse_whole(&mut self, world: &mut World, work: &mut Work, rows: &[u32]) {
+        let Some((target, group)) = world.keep_whole(work) else {
+            return;
+        };
+        let error = WorldError::Interrupted;
+        self.refuse(world, work, 0, 0..work.groups[0].count, &error, rows);
+        work.groups.clear();
+        world.let_go(target, group);
     }
 
     fn plan_chunk(
@@ -456,8 +475,8 @@ impl Filling {
         Some(filling)
     }
 
-    /// Whether the entities of a chunk that is withheld are copied: then it is withheld no more.
-    fn fills(&mut self, world: &mut World, work: &Work) -> bool {
+    /// Whether the entities of a chunk that is withheld are copied.
+    fn fills(&mut self, world: &World, work: &Work) -> bool {
         let Some(Handed { target, group, .. }) = work.handed else {
             return false;
         };
@@ -474,13 +493,6 @@ impl Filling {
             return false;
         }
         self.taken.insert((target, group), taken + count as usize);
-        world.archetypes[target as usize].groups[group as usize].chunks -= 1;
-        let data = &mut world.archetypes[work.archetype as usize];
-        let chunk = &mut data.chunks[work.chunk as usize];
-        chunk.hand_over();
-        if !chunk.is_full() {
-            data.open(work.chunk);
-        }
         true
     }
 }
@@ -642,11 +654,11 @@ impl World {
         let is_same = way.come.is_empty()
             && way.edge.ended.is_empty()
             && way.switched.is_empty()
-            && way.edge.fills.is_empty()
+            && !way.edge.fills.takes_room()
             && data.hands_chunks_to(&self.archetypes[target as usize]);
         let is_other = target != work.archetype;
-        // What is filled by default is copied to where there is room for it.
-        let refits = is_other && self.refits() && way.edge.fills.is_empty();
+        // What comes by default and lies in rows is made beside them, and copied to where there is room for all.
+        let refits = is_other && self.refits() && !way.edge.fills.takes_room();
         if !is_same && !refits {
             return None;
         }
@@ -670,6 +682,19 @@ impl World {
             group,
             refitting,
         })
+    }
+
+    /// Withholds a chunk no more, which goes nowhere as it is; where it was to go.
+    fn keep_whole(&mut self, work: &mut Work) -> Option<(u32, u32)> {
+        let Handed { target, group, .. } = work.handed.take()?;
+        self.archetypes[target as usize].groups[group as usize].chunks -= 1;
+        let data = &mut self.archetypes[work.archetype as usize];
+        let chunk = &mut data.chunks[work.chunk as usize];
+        chunk.hand_over();
+        if !chunk.is_full() {
+            data.open(work.chunk);
+        }
+        Some((target, group))
     }
 
     /// The group of the target with the shared values that a net change leaves to a chunk's entities.

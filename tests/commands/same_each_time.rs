@@ -220,7 +220,7 @@ fn commands_that_all_do_the_same_come_to_the_same_with_fewer_shares_than_threads
     type Say = fn(&mut Commands<'_>, Entity, u32);
     let ways: [Say; 4] = [
         |commands, one, _| commands.destroy(one),
-        |commands, one, _| commands.remove::<u16>(one).unwrap(),
+        |commands, one, _| commands.remove::<(u16,)>(one).unwrap(),
         |commands, one, n| commands.set(one, n).unwrap(),
         |commands, one, n| commands.set(one, n.to_string()).unwrap(),
     ];

@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk};
-use crate::sync::fork_join::share;
+use crate::sync::fork_join::{share, threads};
 use crate::sync::shares::Piece;
 use crate::world::World;
 
@@ -26,7 +26,7 @@ pub(super) fn share_chunks<'a, M: Sync>(
     let of = |known: &M| &world.archetypes[archetype_of(known) as usize];
     let count = matches.iter().map(|known| of(known).chunks.len()).sum();
     let piece = |share: usize| Piece::of((share / PIECES).clamp(1, LONGEST) as u32);
-    share(count, piece, || {
+    share(threads(), count, piece, || {
         // Numbers mostly grow: who asks for a smaller one looks from the first match again.
         let (mut at, mut first) = (0, 0);
         let (of, run) = (&of, &run);

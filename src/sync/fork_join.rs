@@ -83,16 +83,24 @@ fn make_global() -> Result<usize, String> {
     }
 }
 
-/// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them:
+/// Calls `work` with numbers below `workers`, as long as `is_open` says that something is left, on as many threads as have
+/// time, this one among them:
 /// with the same one a thread time after time, as far as that goes, so that what it worked on
 /// before lies in its own cache still. Two threads of a pool that is larger than `workers` may have
 /// one number at once. Nobody waits for threads that have no time.
+///
+/// Called from outside, it asks two threads itself, each of which asks two more before it works, and so on: to wake one takes
+/// microseconds.
 ///
 /// A panic comes back when all have ended.
 ///
 /// (`work` is called once for each thread, so a pointer to it costs nothing; as a type it would have all this compiled
 /// again for each parallel loop of a program, 20 KB and more.)
-pub(crate) fn on_threads(workers: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(crate) fn on_threads(
+    workers: usize,
+    is_open: &(dyn Fn() -> bool + Sync),
+    work: &(dyn Fn(usize) + Sync),
+) {
     let caller = Caller::here();
     if current::is_rayon() && rayon::current_thread_index().is_some() {
         let own = |number| {
@@ -100,16 +108,21 @@ pub(crate) fn on_threads(workers: usize, work: &(dyn Fn(usize) + Sync)) {
             // A thread that waits may have a program's own workers.
             Current::Rayon.within(|| caller.help(|| work(own)));
         };
-        return join(0..workers, &own);
+        return join(0..workers, is_open, &own);
     }
     let mut begun = false;
     with_helpers(
         workers - 1,
-        |_, number| caller.help(|| work(number)),
+        |call, number| {
+            if is_open() {
+                call.ask(below(number, workers));
+            }
+            caller.help(|| work(share_of_helper(number, workers - 1)));
+        },
         |call| {
             let first = !core::mem::replace(&mut begun, true);
             if first {
-                call.ask(workers - 1);
+                call.ask(below(0, workers));
                 work(0);
             }
             first
@@ -117,37 +130,59 @@ pub(crate) fn on_threads(workers: usize, work: &(dyn Fn(usize) + Sync)) {
     );
 }
 
-/// Calls `work` with each of the numbers: on other threads of the pool as far as they have time, else on this one.
-fn join(numbers: Range<usize>, work: &(dyn Fn(usize) + Sync)) {
+/// How many threads the one with a number asks, where all together are so many: none has two that ask it.
+fn below(number: usize, threads: usize) -> usize {
+    threads.saturating_sub(2 * number + 1).min(2)
+}
+
+/// With which share a helper begins, of those from 1 to `others`: with the same one in each call, whoever comes first.
+fn share_of_helper(number: usize, others: usize) -> usize {
+    let thread = match current::number() {
+        None => rayon::current_thread_index(),
+        // Numbers are from 1; 0 is one that does not help as another.
+        Some(own) => (own as usize).checked_sub(1),
+    };
+    1 + thread.unwrap_or(number - 1) % others
+}
+
+/// Calls `work` with each of the numbers, as long as `is_open`: on other threads of the pool as far as they have time, else on
+/// this one. (Each that is offered may wake a thread.)
+fn join(numbers: Range<usize>, is_open: &(dyn Fn() -> bool + Sync), work: &(dyn Fn(usize) + Sync)) {
+    if !is_open() {
+        return;
+    }
     if numbers.len() <= 1 {
         return numbers.for_each(work);
     }
     let middle = numbers.start + numbers.len().div_ceil(2);
     rayon::join(
-        || join(numbers.start..middle, work),
-        || join(middle..numbers.end, work),
+        || join(numbers.start..middle, is_open, work),
+        || join(middle..numbers.end, is_open, work),
     );
 }
 
-/// Calls what `worker` makes with the numbers below `count`, each once. Each thread's worker gets them in any order.
+/// Calls what `worker` makes with the numbers below `count`, each once, on so many threads at most. Each thread's worker gets
+/// them in any order.
 ///
 /// A panic comes back when the others are done with what they have taken.
 pub(crate) fn share<W: FnMut(Range<usize>)>(
+    threads: usize,
     count: usize,
     piece: impl FnOnce(usize) -> Piece,
     worker: impl Fn() -> W + Sync,
 ) {
-    let threads = threads().min(count);
+    let threads = threads.min(count);
     if threads <= 1 {
         return work_off(&mut worker(), 0..count);
     }
     // As many as there are rows in few chunks, or 16 KiB chunks, at most.
     let numbers = u32::try_from(count).expect("a world has fewer chunks than a number can say");
     let shares = Shares::new(numbers, threads, piece(count / threads));
-    on_threads(threads, &|own| {
+    on_threads(threads, &|| shares.is_open(), &|own| {
         let stop = StopOnPanic(&shares);
+        let mut own = shares.worker(own);
         let mut work = worker();
-        while let Some(taken) = shares.take(own) {
+        while let Some(taken) = own.take() {
             work_off(&mut work, taken.start as usize..taken.end as usize);
         }
         core::mem::forget(stop);
@@ -178,12 +213,15 @@ pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T)
     let caller = Caller::here();
     with_helpers(
         helpers,
-        |_, _| caller.help(|| while next().is_some() {}),
+        |call, number| {
+            call.ask(below(number, helpers + 1));
+            caller.help(|| while next().is_some() {});
+        },
         |call| {
             let mut more = true;
             match own.take() {
                 Some(own) => {
-                    call.ask(helpers);
+                    call.ask(below(0, helpers + 1));
                     note(&mut panicked, own);
                 }
                 None => note(&mut panicked, || more = next().is_some()),
@@ -208,11 +246,30 @@ impl Drop for StopOnPanic<'_> {
 /// If one panics, the panic comes back when the others are done with what they have taken; the tasks that are left are
 /// dropped.
 pub(crate) fn map<T: Send, R: Send>(tasks: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<R> {
-    map_with(tasks, || (), |(), task| run(task))
+    map_on(threads(), tasks, run)
+}
+
+/// The same on so many threads at most, of those that [there are](threads).
+pub(crate) fn map_on<T: Send, R: Send>(
+    threads: usize,
+    tasks: Vec<T>,
+    run: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    map_with_on(threads, tasks, || (), |(), task| run(task))
 }
 
 /// The same, with something that each worker makes itself and keeps from task to task.
 pub(crate) fn map_with<T: Send, R: Send, S>(
+    tasks: Vec<T>,
+    scratch: impl Fn() -> S + Sync,
+    run: impl Fn(&mut S, T) -> R + Sync,
+) -> Vec<R> {
+    map_with_on(threads(), tasks, scratch, run)
+}
+
+/// The same on so many threads at most, of those that [there are](threads).
+pub(crate) fn map_with_on<T: Send, R: Send, S>(
+    threads: usize,
     tasks: Vec<T>,
     scratch: impl Fn() -> S + Sync,
     run: impl Fn(&mut S, T) -> R + Sync,
@@ -222,7 +279,7 @@ pub(crate) fn map_with<T: Send, R: Send, S>(
         shortest: 1,
         longest: LONGEST,
     };
-    share(slots.len(), piece, || {
+    share(threads, slots.len(), piece, || {
         let mut scratch = scratch();
         let (slots, run) = (&slots, &run);
         move |numbers: Range<usize>| {
@@ -349,6 +406,97 @@ mod tests {
             let firsts = seen.iter().filter(|&&count| count == 1).count();
             assert!((1..=made).contains(&firsts));
         });
+    }
+
+    #[test]
+    fn each_thread_but_the_first_is_asked_by_one() {
+        for threads in 1..100 {
+            let mut asked = 1;
+            for number in 0..threads {
+                assert!(
+                    number < asked,
+                    "{number} of {threads} is asked by one before"
+                );
+                asked += below(number, threads);
+            }
+            assert_eq!(asked, threads);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_asked_from_outside_has_the_same_share_each_time() {
+        let workers = rayon::current_num_threads();
+        if workers == 1 {
+            return;
+        }
+        for _ in 0..50 {
+            let here = AtomicUsize::new(0);
+            on_threads(workers, &|| true, &|share| {
+                match rayon::current_thread_index() {
+                    None => assert_eq!(share, 0),
+                    Some(index) => {
+                        assert_eq!(share, 1 + index % (workers - 1));
+                        here.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                // So that somebody comes.
+                let began = std::time::Instant::now();
+                while here.load(Ordering::Relaxed) == 0 && began.elapsed().as_secs() < 20 {
+                    thread::yield_now();
+                }
+            });
+            assert!(here.into_inner() > 0);
+        }
+    }
+
+    #[test]
+    fn workers_of_a_program_have_the_same_share_each_time() {
+        let seen = std::sync::Mutex::new(Vec::new());
+        let (jobs, taken) = std::sync::mpsc::channel::<crate::workers::Job>();
+        let taken = Arc::new(std::sync::Mutex::new(taken));
+        for _ in 0..3 {
+            let taken = Arc::clone(&taken);
+            thread::spawn(move || {
+                loop {
+                    let job = taken.lock().unwrap().recv();
+                    let Ok(job) = job else { break };
+                    job.run();
+                }
+            });
+        }
+        crate::workers::with_workers(Arc::new(Four(jobs)), || {
+            for _ in 0..50 {
+                let came = AtomicUsize::new(0);
+                on_threads(4, &|| true, &|share| {
+                    came.fetch_add(1, Ordering::Relaxed);
+                    let began = std::time::Instant::now();
+                    while came.load(Ordering::Relaxed) < 4 && began.elapsed().as_secs() < 20 {
+                        thread::yield_now();
+                    }
+                    seen.lock().unwrap().push((thread::current().id(), share));
+                });
+                assert_eq!(came.into_inner(), 4, "who is asked asks the last one");
+            }
+        });
+        let seen = seen.into_inner().unwrap();
+        assert_eq!(seen.len(), 200);
+        for (thread, share) in &seen {
+            let (first, at_first) = &seen.iter().find(|(other, _)| other == thread).unwrap();
+            assert_eq!((first, at_first), (thread, share));
+        }
+    }
+
+    /// Three beside the one that asks.
+    struct Four(std::sync::mpsc::Sender<crate::workers::Job>);
+
+    impl crate::workers::Workers for Four {
+        fn threads(&self) -> usize {
+            4
+        }
+
+        fn spawn(&self, job: crate::workers::Job) {
+            _ = self.0.send(job);
+        }
     }
 
     /// Counts how many of it there are.

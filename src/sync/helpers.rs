@@ -120,6 +120,24 @@ impl<C: Deref<Target = AtomicUsize>> Drop for Unanswered<C> {
 const LOOKS: u32 = 32;
 const NAP: Duration = Duration::from_micros(100);
 
+/// How often a thread in no pool looks whether its helpers have left before it sleeps: some microseconds.
+const SPINS: u32 = 64;
+
+/// Looks again and again, for less than it takes a thread to sleep and to wake up; whether that has come.
+fn soon(comes: impl Fn() -> bool) -> bool {
+    (0..SPINS).any(|_| {
+        core::hint::spin_loop();
+        comes()
+    })
+}
+
+/// How many threads the system lets run at once. (Asked for once: it reads files for that. Not one of the sync room's: it is
+/// no part of a protocol.)
+fn processors() -> usize {
+    static ALL: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *ALL.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// Calls `own` on this thread, again and again until it says that there was nothing to do while no
 /// helper was at work; and `help` on threads of the pool, or of the program's own workers, that follow a [call](Call::ask)
 /// before that.
@@ -172,7 +190,8 @@ pub(crate) fn with_helpers(
         if did {
             idle = 0;
         } else if !view.is_empty() {
-            note(&mut of_pause, || pause(&mut idle));
+            let is_empty = || call.gate.look().is_empty();
+            note(&mut of_pause, || pause(&mut idle, most, is_empty));
         } else if call.gate.close(view) {
             break;
         }
@@ -190,7 +209,9 @@ pub(crate) fn with_helpers(
 /// Lets time pass until somebody wakes this thread, or a little. A thread of a pool does what else
 /// there is meanwhile: what it waits for may wait for a job that only this thread can do, a
 /// broadcast, and nobody wakes it for that. So does one that has workers of the program's own.
-fn pause(idle: &mut u32) {
+///
+/// In no pool, it looks first whether they leave at once, if `most` helpers have a processor each.
+fn pause(idle: &mut u32, most: usize, is_empty: impl Fn() -> bool) {
     let own = current::yield_now();
     if own == Some(true) {
         *idle = 0;
@@ -199,7 +220,12 @@ fn pause(idle: &mut u32) {
     // What else there is in a pool is nothing of theirs.
     match Current::Rayon.within(rayon::yield_now) {
         Some(rayon::Yield::Executed) => *idle = 0,
-        None if own.is_none() => thread::park(),
+        None if own.is_none() => {
+            let first = core::mem::replace(idle, 1) == 0;
+            if !(first && most < processors() && soon(is_empty)) {
+                thread::park();
+            }
+        }
         _ if *idle < LOOKS => {
             *idle += 1;
             thread::yield_now();

@@ -564,6 +564,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who collects says that nothing is left although somebody has a thing",
     ),
     (
+        "shares_counted_by_pieces",
+        "a share is counted out with each piece that is taken of it",
+    ),
+    (
         "shares_read_then_write",
         "numbers of a share are taken by a read and a write",
     ),

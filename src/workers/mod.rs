@@ -69,8 +69,10 @@
 //! caller holds while it asks: that of a `Mutex<World>`, say). Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
 //! work that they begin they do alone, and jobs that they run do nothing there.
 //!
-//! *Threads.* A method is called on whichever thread asks: the one within [`with_workers`], or one that runs a job, for a loop
-//! within a loop. So several may call at once. A thread that asks, or
+//! *Threads.* A method is called on whichever thread asks: the one within [`with_workers`], or one that runs a job. That asks
+//! for a loop within the loop; and, before it works, for two others to help as it does, so that who begins a loop hands over
+//! two jobs at most, however many threads there are. So several may call at once; and who runs a job holds no lock that a
+//! method takes. A thread that asks, or
 //! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
 //! middle. It may wait, and others go on on its thread meanwhile; where several of them are within [`with_workers`], what any of
 //! them asks for is asked of those whose call began last on that thread and has not ended. Not so within

@@ -103,13 +103,18 @@ fn jobs_that_are_kept_hold_nothing_and_come_too_late() {
     let held = Arc::clone(&lent);
     with_workers(keeps.clone(), || {
         let mut all = world.query::<&mut u32, ()>().unwrap();
-        all.par_for_each(move |_| _ = held.fetch_add(1, Ordering::Relaxed));
+        for _ in 0..2 {
+            let held = Arc::clone(&held);
+            all.par_for_each(move |_| _ = held.fetch_add(1, Ordering::Relaxed));
+        }
+        drop(held);
     });
     drop(world);
     assert_eq!(Arc::strong_count(&lent), 1, "the closure has gone");
     assert_eq!(Arc::strong_count(&keeps), 1, "though jobs of theirs wait");
     let kept = std::mem::take(&mut *keeps.kept.lock().unwrap());
-    assert_eq!(kept.len(), 3);
+    // The first two of each loop: these would ask the third.
+    assert_eq!(kept.len(), 4);
     let left = Arc::downgrade(&keeps);
     drop(keeps);
     assert!(left.upgrade().is_none());
@@ -120,7 +125,7 @@ fn jobs_that_are_kept_hold_nothing_and_come_too_late() {
             _ => drop(job),
         }
     }
-    assert_eq!(lent.load(Ordering::Relaxed), 100_000, "each row once");
+    assert_eq!(lent.load(Ordering::Relaxed), 200_000, "each row once");
 }
 
 #[test]
@@ -536,7 +541,7 @@ fn no_more_threads_are_at_work_on_a_run_than_there_are_said_to_be() {
 fn who_keeps_all_jobs_is_given_no_more_and_others_are() {
     let keeps = Odd::new(Count::Is(64), Fate::Kept, Ok(false));
     let counts = Arc::new(Counts::default());
-    let mut world = numbers(400_000);
+    let mut world = numbers(1_000);
     let mut walk = || {
         let mut all = world.query::<&mut u32, ()>().unwrap();
         all.par_for_each(|n| *n += 1);
@@ -548,7 +553,7 @@ fn who_keeps_all_jobs_is_given_no_more_and_others_are() {
         with_workers(keeps.clone(), || ());
         walk();
         let each = kept();
-        assert!(each >= 16, "{each} jobs of a loop");
+        assert_eq!(each, 2, "jobs of a loop whose helpers would ask the others");
         for _ in 0..4_096 / each + 2 {
             walk();
         }
@@ -557,7 +562,7 @@ fn who_keeps_all_jobs_is_given_no_more_and_others_are() {
         let asked = counts.asked_in(|| with_workers(counts.clone(), &mut walk));
         assert_eq!(asked, 1);
         // Those that go make room.
-        keeps.kept.lock().unwrap().truncate(4_090);
+        keeps.kept.lock().unwrap().truncate(4_094);
         walk();
         assert_eq!(kept(), 4_096);
     });
@@ -670,4 +675,57 @@ fn who_waits_and_helps_with_the_call_it_works_on_takes_nobodys_place() {
     world.create((2_u32, 2_u8)).unwrap();
     with_workers(team.clone(), || schedule.run(&mut world)).unwrap();
     assert_eq!(stage.most.load(Ordering::Relaxed), 4, "at once");
+}
+
+/// Each job goes to a thread of its own, but for some that are dropped.
+struct Starts {
+    given: AtomicUsize,
+    /// The threads on which it was given them.
+    by: Mutex<Vec<thread::ThreadId>>,
+    dropped: fn(usize) -> bool,
+}
+
+impl Workers for Starts {
+    fn threads(&self) -> usize {
+        24
+    }
+
+    fn spawn(&self, job: Job) {
+        let nth = self.given.fetch_add(1, Ordering::Relaxed);
+        self.by.lock().unwrap().push(thread::current().id());
+        if !(self.dropped)(nth) {
+            thread::spawn(move || job.run());
+        }
+    }
+}
+
+#[test]
+fn who_asks_gives_two_jobs_itself_and_helpers_the_others() {
+    let here = thread::current().id();
+    for dropped in [(|_| false) as fn(usize) -> bool, |nth| nth % 2 == 1] {
+        let all_come = !dropped(1);
+        let starts = Arc::new(Starts {
+            given: AtomicUsize::new(0),
+            by: Mutex::new(Vec::new()),
+            dropped,
+        });
+        let mut world = numbers(100_000);
+        let sum = AtomicUsize::new(0);
+        with_workers(starts.clone(), || {
+            let mut all = world.query::<&u32, ()>().unwrap();
+            all.par_for_each(|&n| {
+                sum.fetch_add(n as usize, Ordering::Relaxed);
+                // Each helper asks before it works; of those that the first asks, one is dropped.
+                let given = || starts.given.load(Ordering::Relaxed);
+                assert!(comes(|| given() >= if all_come { 23 } else { 4 }));
+            });
+        });
+        assert_eq!(sum.into_inner(), 100_000 * 99_999 / 2);
+        assert!(
+            starts.given.load(Ordering::Relaxed) <= 23,
+            "no more than there are"
+        );
+        let by = starts.by.lock().unwrap();
+        assert_eq!(by.iter().filter(|&&thread| thread == here).count(), 2);
+    }
 }

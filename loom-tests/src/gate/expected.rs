@@ -592,6 +592,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::a_flush_that_is_spared_misses_nothing",
     ),
     (
+        "shares_counted_by_pieces",
+        "sync_shares::a_share_whose_worker_never_comes_is_taken_by_the_others",
+    ),
+    (
         "shares_read_then_write",
         "sync_shares::every_number_is_taken_once",
     ),

@@ -9,8 +9,8 @@ use megachunk_loom_tests::model;
 
 /// What a worker takes.
 fn work(shares: &Shares, worker: usize) -> Vec<u32> {
-    let taken = core::iter::from_fn(|| shares.take(worker));
-    taken.flatten().collect()
+    let mut worker = shares.worker(worker);
+    core::iter::from_fn(|| worker.take()).flatten().collect()
 }
 
 fn all_are_taken_once(name: &str, bound: Bound, workers: usize, count: u32, piece: Piece) {
@@ -33,13 +33,7 @@ fn all_are_taken_once(name: &str, bound: Bound, workers: usize, count: u32, piec
 
 #[test]
 fn every_number_is_taken_once() {
-    all_are_taken_once(
-        "every_number_is_taken_once",
-        ExhaustiveUnlessQuick(3),
-        2,
-        3,
-        Piece::of(1),
-    );
+    all_are_taken_once("every_number_is_taken_once", Costly(4), 2, 3, Piece::of(1));
 }
 
 #[test]
@@ -51,6 +45,40 @@ fn three_workers_take_every_number_once() {
         6,
         Piece::of(2),
     );
+}
+
+/// Who finds nothing left may go home: what is left then was taken by somebody.
+#[test]
+fn a_share_whose_worker_never_comes_is_taken_by_the_others() {
+    let name = "a_share_whose_worker_never_comes_is_taken_by_the_others";
+    model(name, Costly(3), || {
+        let shares = Arc::new(Shares::new(3, 3, Piece::of(1)));
+        let other = {
+            let shares = Arc::clone(&shares);
+            thread::spawn(move || work(&shares, 1))
+        };
+        let mut all = work(&shares, 0);
+        all.extend(other.join().expect("it does not panic"));
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+    });
+}
+
+/// Threads of a pool that is larger than there are workers.
+#[test]
+fn two_who_begin_with_one_share_take_every_number_once() {
+    let name = "two_who_begin_with_one_share_take_every_number_once";
+    model(name, Costly(3), || {
+        let shares = Arc::new(Shares::new(3, 2, Piece::of(1)));
+        let other = {
+            let shares = Arc::clone(&shares);
+            thread::spawn(move || work(&shares, 1))
+        };
+        let mut all = work(&shares, 1);
+        all.extend(other.join().expect("it does not panic"));
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+    });
 }
 
 /// The model checker sees each access to a slot.

@@ -62,7 +62,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
         let threads = threads();
         if threads > 1 && self.has_few_chunks(FEW * threads) {
-            return self.par_rows(&each);
+            return self.par_rows(threads, &each);
         }
         self.par_chunks(|known, view| {
             let (masks, rows) = (known.masks(), 0..view.len());
@@ -131,7 +131,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
 
     /// Shares out the rows.
     #[inline(never)]
-    fn par_rows<'a>(&'a self, each: &(impl Fn(D::Item<'a>) + Sync)) {
+    fn par_rows<'a>(&'a self, threads: usize, each: &(impl Fn(D::Item<'a>) + Sync)) {
         // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
         let mut seen = Vec::new();
         let mut rows = 0;
@@ -148,7 +148,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
                 fetch: D::fetch(known.data, view),
             });
         }));
-        share(rows, pieces_of_rows, || {
+        share(threads, rows, pieces_of_rows, || {
             |numbers: Range<usize>| {
                 let after = seen.partition_point(|span| span.first <= numbers.start);
                 for span in &seen[after.saturating_sub(1)..] {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crossbeam_utils::CachePadded;
+
 use crate::command::Commands;
 use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
@@ -24,8 +26,8 @@ pub(crate) struct Queue {
     pub(super) lanes: Pool<Lane>,
     /// What flushes need: one at a time, if they do not nest.
     pub(super) memory: Pool<Memory>,
-    /// Recorders that have been opened.
-    pub(super) recorders: Openings,
+    /// Recorders that have been opened. On a line of its own: each recorder writes here, and reads the rest.
+    pub(super) recorders: CachePadded<Openings>,
     /// 16 KiB chunks that a chunk of a new composition has at least; [`GROW`] if later ones are longer.
     chunks: AtomicU32,
     /// Flushes under way: closures may flush, too.
@@ -44,7 +46,7 @@ impl Queue {
             identity: new_identity(),
             lanes: Pool::new(),
             memory: Pool::new(),
-            recorders: Openings::new(),
+            recorders: CachePadded::new(Openings::new()),
             chunks: AtomicU32::new(1 | GROW),
             nesting: Nesting::new(),
             ended: AtomicU32::new(0),
@@ -232,6 +234,23 @@ impl Attachment for Arc<Queue> {
 mod tests {
     use super::*;
     use crate::fragment::{DynamicBundle, FragmentId, Value};
+
+    #[test]
+    fn what_each_recorder_writes_shares_no_cache_line_with_what_it_reads() {
+        use core::mem::{align_of, offset_of};
+
+        const LINE: usize = align_of::<CachePadded<u8>>();
+        assert_eq!(size_of::<CachePadded<Openings>>(), LINE);
+        let written = offset_of!(Queue, recorders) / LINE;
+        let read = [
+            offset_of!(Queue, identity),
+            offset_of!(Queue, lanes),
+            offset_of!(Queue, chunks),
+            offset_of!(Queue, ended),
+            offset_of!(Queue, seat),
+        ];
+        assert!(read.iter().all(|offset| offset / LINE != written));
+    }
 
     #[test]
     fn a_world_that_is_trimmed_keeps_no_recorders_memory_but_what_is_in_use() {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crossbeam_utils::CachePadded;
+
 use crate::command::Precedence;
 use crate::panics::Panicked;
 use crate::signal::Signals;
@@ -21,8 +23,8 @@ pub(super) struct Post {
     pub(super) number: u64,
     pub(super) kinds: Roster<Kind>,
     pub(super) bags: Pool<Mailbag>,
-    /// Senders that have been opened.
-    pub(super) senders: Openings,
+    /// Senders that have been opened. On a line of its own: each sender writes here, and reads the rest.
+    pub(super) senders: CachePadded<Openings>,
     /// The world's time, in nanoseconds.
     pub(super) now: AtomicU64,
     /// 1 if the last collection has left signals for entities that are not built.
@@ -42,7 +44,7 @@ impl Post {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             kinds: Roster::new(),
             bags: Pool::new(),
-            senders: Openings::new(),
+            senders: CachePadded::new(Openings::new()),
             now: AtomicU64::new(now),
             waits: AtomicU32::new(0),
             ended: AtomicU32::new(0),
@@ -153,6 +155,22 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::signal::{SignalError, SignalReader};
+
+    #[test]
+    fn what_each_sender_writes_shares_no_cache_line_with_what_it_reads() {
+        use core::mem::{align_of, offset_of};
+
+        const LINE: usize = align_of::<CachePadded<u8>>();
+        let written = offset_of!(Post, senders) / LINE;
+        let read = [
+            offset_of!(Post, number),
+            offset_of!(Post, kinds),
+            offset_of!(Post, bags),
+            offset_of!(Post, now),
+            offset_of!(Post, ended),
+        ];
+        assert!(read.iter().all(|offset| offset / LINE != written));
+    }
 
     #[test]
     fn worlds_after_four_billion_others_have_posts_of_their_own() {

@@ -18,6 +18,8 @@
 
 use core::fmt;
 
+use crossbeam_utils::CachePadded;
+
 use super::atomic::{AtomicU32, Ordering};
 use super::{mutant, thread};
 
@@ -133,7 +135,8 @@ impl fmt::Debug for Graph {
 #[derive(Debug)]
 pub struct Bag {
     vertices: Box<[u32]>,
-    next: AtomicU32,
+    /// On a line of its own: all take, and look at what lies beside the bag.
+    next: CachePadded<AtomicU32>,
 }
 
 impl Bag {
@@ -142,7 +145,7 @@ impl Bag {
     pub fn new(vertices: impl Into<Box<[u32]>>) -> Self {
         Self {
             vertices: vertices.into(),
-            next: AtomicU32::new(0),
+            next: CachePadded::new(AtomicU32::new(0)),
         }
     }
 

@@ -40,6 +40,9 @@
 
 use std::io;
 
+#[cfg(not(loom))]
+use crossbeam_utils::CachePadded;
+
 use crate::entity::index::IndexOptions;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::opened::Opened;
@@ -85,8 +88,9 @@ pub(crate) struct Core {
     #[cfg(not(loom))]
     pub(super) fetched: u32,
     /// Claim words from this one on were never claimed: all that belongs to them is zeros. Models do without.
+    /// On a line of its own: threads that claim new words write here, and everybody reads the rest.
     #[cfg(not(loom))]
-    pub(super) used: AtomicU32,
+    pub(super) used: CachePadded<AtomicU32>,
     /// How many slot words the processor can access at once.
     width: Width,
     /// How many blocks a test's system has memory for.
@@ -125,7 +129,7 @@ impl Core {
             #[cfg(not(loom))]
             fetched: 0,
             #[cfg(not(loom))]
-            used: AtomicU32::new(0),
+            used: CachePadded::new(AtomicU32::new(0)),
             width: Width::available(),
             #[cfg(test)]
             granted: AtomicU32::new(BLOCKS),
@@ -159,7 +163,7 @@ impl Core {
                 .all(|slot| unsafe { self.slot(slot) }.load(Ordering::Relaxed) == 0),
             "a slot was used of a word that was never claimed"
         );
-        self.used = AtomicU32::new(0);
+        self.used = CachePadded::new(AtomicU32::new(0));
         #[cfg(test)]
         self.grant(BLOCKS);
         self.opened = Opened::none();
@@ -358,4 +362,25 @@ pub(super) fn create_in(slot: &AtomicU64, index: u32, place: Option<Place>) -> E
     }
     slot.store(slot::at(next, place), order);
     slot::entity(next, index)
+}
+
+#[cfg(all(test, not(loom)))]
+mod layout {
+    use core::mem::{align_of, offset_of};
+
+    use super::*;
+
+    #[test]
+    fn what_claims_note_shares_no_cache_line_with_what_everybody_reads() {
+        const LINE: usize = align_of::<CachePadded<u8>>();
+        let written = offset_of!(Core, used) / LINE;
+        let read = [
+            offset_of!(Core, slots),
+            offset_of!(Core, groups),
+            offset_of!(Core, claims),
+            offset_of!(Core, opened),
+            offset_of!(Core, width),
+        ];
+        assert!(read.iter().all(|offset| offset / LINE != written));
+    }
 }

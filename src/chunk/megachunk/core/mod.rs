@@ -37,6 +37,8 @@ use core::cell::Cell;
 use core::ops::{Range, RangeInclusive};
 use std::io;
 
+use crossbeam_utils::CachePadded;
+
 use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run, run_round};
 use crate::chunk::megachunk::cache::{BATCH, Cache};
 use crate::chunk::megachunk::hints::{Hints, at};
@@ -68,8 +70,9 @@ pub(crate) struct Core<M> {
     /// looks no further. Models do without, and look everywhere.
     #[cfg(not(loom))]
     touched: Vec<AtomicU32>,
-    /// Committed mega-chunks with nothing in use.
-    spare: Spare,
+    /// Committed mega-chunks with nothing in use. On a line of its own: who takes all of a mega-chunk counts here, and
+    /// everybody looks at the tables.
+    spare: CachePadded<Spare>,
     budget: Budget,
     commits: AtomicU64,
     decommits: AtomicU64,
@@ -112,7 +115,7 @@ impl<M: Memory> Core<M> {
             hints: Hints::new()?,
             #[cfg(not(loom))]
             touched: (0..MEGACHUNKS / GROUP).map(|_| AtomicU32::new(0)).collect(),
-            spare: Spare::new(*spare.start(), *spare.end()),
+            spare: CachePadded::new(Spare::new(*spare.start(), *spare.end())),
             budget: Budget::new(most),
             commits: AtomicU64::new(0),
             decommits: AtomicU64::new(0),
@@ -430,3 +433,28 @@ impl<F: FnMut()> Drop for Undo<F> {
 const GROUP: u32 = 64;
 #[cfg(loom)]
 const GROUP: u32 = MEGACHUNKS;
+
+#[cfg(all(test, not(loom)))]
+mod layout {
+    use core::mem::{align_of, offset_of};
+
+    use super::*;
+    use crate::chunk::memory::ReservedMemory;
+
+    #[test]
+    fn what_runs_count_shares_no_cache_line_with_what_everybody_reads() {
+        type Shared = Core<ReservedMemory>;
+
+        const LINE: usize = align_of::<CachePadded<u8>>();
+        assert_eq!(size_of::<CachePadded<Spare>>(), LINE);
+        let written = offset_of!(Shared, spare) / LINE;
+        let read = [
+            offset_of!(Shared, memory),
+            offset_of!(Shared, masks),
+            offset_of!(Shared, committed),
+            offset_of!(Shared, hints),
+            offset_of!(Shared, touched),
+        ];
+        assert!(read.iter().all(|offset| offset / LINE != written));
+    }
+}

@@ -45,7 +45,7 @@ impl Queue {
         Self {
             identity: new_identity(),
             lanes: Pool::new(),
-            memory: Pool::new(),
+            memory: Pool::small(),
             recorders: CachePadded::new(Openings::new()),
             chunks: AtomicU32::new(1 | GROW),
             nesting: Nesting::new(),

@@ -217,29 +217,6 @@ impl<C, P> Node<C, P> {
     }
 }
 
-/// A small number of the calling thread: threads that run at one time mostly have different ones.
-#[cfg(not(any(loom, shuttle)))]
-#[inline]
-pub(crate) fn thread_number() -> usize {
-    static NEXT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-    thread_local! {
-        static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
-    }
-    NUMBER.with(|number| {
-        if number.get() == usize::MAX {
-            // Ordering: only a hint where to look first.
-            number.set(NEXT.fetch_add(1, core::sync::atomic::Ordering::Relaxed) % usize::MAX);
-        }
-        number.get()
-    })
-}
-
-/// In models all threads begin to look at one place, so that they meet.
-#[cfg(any(loom, shuttle))]
-pub(crate) fn thread_number() -> usize {
-    0
-}
-
 /// How many types of structures there are; see [`Home::KIND`].
 const KINDS: usize = 2;
 

@@ -52,6 +52,8 @@ mod scheduled;
 pub mod shares;
 #[cfg(feature = "world")]
 pub mod slots;
+#[cfg(feature = "world")]
+pub(crate) mod thread_number;
 
 pub use mutex::{Mutex, MutexGuard};
 

@@ -1,6 +1,8 @@
 //! `Pool`: things that are lent to one thread at a time, and collected by one that wants them all.
 //!
-//! State: a fixed number of slots, in places of `KEPT`, each empty or with one item; two lists of
+//! State: a number of slots, in places of `KEPT`, each empty or with one item; how many, the number of processors says,
+//! and a thread begins to look at the place of [its number](super::thread_number), which threads that come and go have one
+//! after the other; two lists of
 //! the items for which no slot was empty when they came back: the *spare* ones, in which nothing
 //! waits, and the others; and a list of all items that there are, which only grows, but for
 //! [`retain`](Pool::retain).
@@ -17,7 +19,7 @@
 //! `KEPT`, or if something waits since before the time that `take` is told: then somebody was to
 //! take all after it was kept, and has missed it, or is at work. So what waits is held back by few
 //! who take an item and keep it long. Of several the thread gets that which it began to keep last,
-//! so that what waits longer goes first. [`take_before`](Pool::take_before) is `take_all` but for
+//! so that what waits longer goes first. (What a thread keeps when it ends is that of the next one with its number.) [`take_before`](Pool::take_before) is `take_all` but for
 //! what waits since a time or later: so who takes all what was there at that time takes nothing
 //! that a thread has left after something else that it just misses; and but for what is idle, of which
 //! it has one at a time in hand, so that who takes one beside it finds the others, and adds none (of
@@ -43,6 +45,7 @@ mod only;
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr;
+use std::sync::OnceLock;
 
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
@@ -54,21 +57,20 @@ pub use only::Only;
 use fit::{Fit, fit, is_before, kept};
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use super::{local, mutant};
+use super::mutant;
+use super::thread_number::thread_number;
 
-/// Places: as many threads can leave items without meeting. One in models.
-const PLACES: usize = if cfg!(loom) { 1 } else { 32 };
+/// Places that a pool has at least and at most: as many threads can leave items without meeting. One in models.
+const LEAST: usize = if cfg!(loom) { 1 } else { 32 };
+const MOST: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// Items in which something waits that a thread keeps before it takes one of them again: it leaves
 /// that many in its place.
 const KEPT: usize = 2;
 
-/// In how many slots items can lie.
-const SLOTS: usize = PLACES * KEPT;
-
-/// From how many items on threads go on in each other's: threads that come and go are not to leave
-/// some each. One more than slots in models, so that they show what is so with fewer.
-const ENOUGH: usize = if cfg!(loom) { SLOTS + 1 } else { SLOTS };
+/// From how many items more than slots on threads go on in each other's: threads that come and go are not to leave
+/// some each. One in models, so that they show what is so with fewer.
+const BEYOND_SLOTS: usize = if cfg!(loom) { 1 } else { 0 };
 
 /// No thread in particular.
 const ANYBODY: usize = usize::MAX;
@@ -83,6 +85,19 @@ pub struct Pool<T> {
     all: AtomicPtr<Node<T>>,
     /// How many items there are.
     count: AtomicUsize,
+}
+
+/// How many places a pool has that all threads use.
+fn places() -> usize {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    if cfg!(any(loom, shuttle, miri)) {
+        return LEAST;
+    }
+    *FOUND.get_or_init(|| {
+        let threads = std::thread::available_parallelism();
+        let threads = threads.map_or(LEAST, core::num::NonZero::get).min(MOST);
+        threads.next_power_of_two().max(LEAST)
+    })
 }
 
 /// Where a thread leaves items.
@@ -111,12 +126,23 @@ unsafe impl<T: Send> Sync for Pool<T> {}
 unsafe impl<T: Send> Send for Pool<T> {}
 
 impl<T> Pool<T> {
-    /// A pool without items.
+    /// A pool without items, with a place for each thread that can run at one time, between some and 64 (8 KiB).
     #[must_use]
     pub fn new() -> Self {
+        Self::with_places(places())
+    }
+
+    /// A pool without items that few threads use at one time, mostly one.
+    #[must_use]
+    pub fn small() -> Self {
+        Self::with_places(1)
+    }
+
+    fn with_places(places: usize) -> Self {
+        debug_assert!(places.is_power_of_two(), "numbers of threads are cut off");
         let place = || [(); KEPT].map(|()| AtomicPtr::new(ptr::null_mut()));
         Self {
-            places: (0..PLACES).map(|_| CachePadded::new(place())).collect(),
+            places: (0..places).map(|_| CachePadded::new(place())).collect(),
             list: AtomicPtr::new(ptr::null_mut()),
             spare: AtomicPtr::new(ptr::null_mut()),
             all: AtomicPtr::new(ptr::null_mut()),
@@ -130,7 +156,7 @@ impl<T> Pool<T> {
     /// the time of no account. A few read-modify-writes for each slot at most.
     #[must_use]
     pub fn take(&self, since: u64) -> Option<Lent<'_, T>> {
-        self.take_for(local::thread_number(), since)
+        self.take_for(thread_number(), since)
     }
 
     /// [`take`](Self::take), by a thread with another number.
@@ -171,7 +197,7 @@ impl<T> Pool<T> {
         if let Some(spare) = self.take_spare() {
             return Some(spare);
         }
-        if self.len() < ENOUGH {
+        if self.len() < self.slots() + BEYOND_SLOTS {
             return None;
         }
         let mine = own.and_then(|(slot, _)| self.empty(slot));
@@ -297,8 +323,13 @@ impl<T> Pool<T> {
         self.len() == 0
     }
 
+    /// In how many slots items can lie.
+    fn slots(&self) -> usize {
+        self.places.len() * KEPT
+    }
+
     fn slots_from_home(&self) -> impl Iterator<Item = &AtomicPtr<Node<T>>> {
-        let home = local::thread_number() % self.places.len();
+        let home = thread_number() & (self.places.len() - 1);
         let (before, after) = self.places.split_at(home);
         after.iter().chain(before).flat_map(|place| place.iter())
     }

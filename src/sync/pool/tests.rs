@@ -82,7 +82,8 @@ fn who_takes_what_was_there_leaves_what_came_since() {
 #[test]
 fn who_takes_one_beside_a_collection_finds_what_is_idle() {
     // In slots, and more than there are of those.
-    for count in [2, SLOTS, SLOTS + 10] {
+    let slots = Pool::<u32>::new().slots();
+    for count in [2, slots, slots + 10] {
         let pool = Pool::new();
         let waiting = [(); 3].map(|()| pool.lend(1));
         waiting.iter().for_each(|item| item.keep_for(1, 1));
@@ -133,7 +134,7 @@ fn threads_that_come_and_go_leave_no_more_items_than_slots() {
             item.keep_for(thread, 0);
         }
     }
-    assert_eq!(pool.len(), SLOTS);
+    assert_eq!(pool.len(), pool.slots());
 }
 
 #[test]
@@ -203,8 +204,74 @@ fn an_item_is_not_the_only_one_while_another_waits_or_is_away_or_in_no_slot() {
     for item in pool.take_all() {
         item.leave();
     }
-    let all: Vec<_> = (0..super::SLOTS + 1).map(|_| pool.lend(0)).collect();
+    let all: Vec<_> = (0..pool.slots() + 1).map(|_| pool.lend(0)).collect();
     all[0].keep(3);
     drop(all);
     assert!(only(&pool, 9).is_none(), "not all lie in slots");
+}
+
+#[test]
+fn threads_that_come_one_after_the_other_go_on_where_the_one_before_left() {
+    let pool = Pool::new();
+    for _ in 0..200 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..KEPT {
+                    let item = pool.take(0).unwrap_or_else(|| pool.lend(0));
+                    item.keep(0);
+                }
+            });
+        });
+    }
+    // Threads of other tests may have had its number meanwhile.
+    assert!(pool.len() < pool.slots() / 2, "{} items", pool.len());
+}
+
+#[test]
+fn a_pool_has_a_place_for_each_thread_within_bounds() {
+    let slots = Pool::<u32>::new().slots();
+    assert!((LEAST * KEPT..=MOST * KEPT).contains(&slots));
+    assert_eq!(Pool::<u32>::small().slots(), KEPT);
+    assert_eq!(
+        size_of::<CachePadded<Place<u32>>>(),
+        align_of::<CachePadded<u8>>()
+    );
+}
+
+#[cfg(feature = "probe")]
+#[test]
+fn threads_that_each_have_a_place_look_into_no_others() {
+    use std::sync::{Barrier, Mutex};
+
+    use crate::sync::probe::measure;
+
+    const THREADS: usize = MOST;
+    // The middle one of how many accesses a thread makes that goes on with what it keeps.
+    let steps = |places: usize| {
+        let pool = Pool::with_places(places);
+        let (barrier, all) = (Barrier::new(THREADS), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..KEPT {
+                        pool.lend(0).keep(0);
+                    }
+                    barrier.wait();
+                    let counts = measure(|| {
+                        let item = pool.take(0).unwrap_or_else(|| pool.lend(0));
+                        item.keep(0);
+                    });
+                    all.lock().unwrap().push(counts.steps);
+                });
+            }
+        });
+        let mut all = all.into_inner().unwrap();
+        all.sort_unstable();
+        (all[THREADS / 4], all[THREADS / 2], all[THREADS - 1])
+    };
+    let (few, many) = (steps(MOST / 2), steps(MOST));
+    assert!(
+        many.1 <= 16 && few.1 > 2 * many.1,
+        "{few:?} with half as many places, {many:?}"
+    );
 }

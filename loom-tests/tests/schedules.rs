@@ -31,6 +31,16 @@ fn threads_that_end_give_their_ids_back() {
 }
 
 #[test]
+fn a_flush_that_threads_share_leaves_the_same_world() {
+    model("a_flush_that_threads_share_leaves_the_same_world");
+}
+
+#[test]
+fn a_schedule_side_by_side_whose_jobs_are_late_or_dropped() {
+    model("a_schedule_side_by_side_whose_jobs_are_late_or_dropped");
+}
+
+#[test]
 fn a_schedule_can_be_run_again() {
     for (name, body) in MODELS {
         explore_twice(name, body);

@@ -5,6 +5,7 @@
 //! faults. What must always hold: the same program under the same schedule does the same, so that a schedule that
 //! was printed can be run again; the model of that name asks for it.
 
+mod shared;
 pub mod worlds;
 
 use std::time::Instant;

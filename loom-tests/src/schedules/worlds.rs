@@ -1,7 +1,7 @@
 //! The models: what recorders, senders, readers, queries and flushes of one world do to each other.
 //!
 //! Fragments are plain numbers, so that worlds can be hashed. A flush here is of fewer commands than are worth a
-//! second thread, so that the calling thread does all of it.
+//! second thread, so that the calling thread does all of it; those that threads share are [`shared`]'s.
 
 use std::sync::Arc;
 
@@ -10,11 +10,13 @@ use megachunk::entity::IndexOptions;
 use megachunk::prelude::*;
 use shuttle::thread;
 
+use super::shared;
+
 /// A model's name, and what it does once.
 pub type Model = (&'static str, fn());
 
 /// All models.
-pub const MODELS: [Model; 4] = [
+pub const MODELS: [Model; 6] = [
     (
         "recorders_leave_the_same_world_whoever_is_first",
         recorders_leave_the_same_world_whoever_is_first,
@@ -30,6 +32,14 @@ pub const MODELS: [Model; 4] = [
     (
         "threads_that_end_give_their_ids_back",
         threads_that_end_give_their_ids_back,
+    ),
+    (
+        "a_flush_that_threads_share_leaves_the_same_world",
+        shared::a_flush_that_threads_share_leaves_the_same_world,
+    ),
+    (
+        "a_schedule_side_by_side_whose_jobs_are_late_or_dropped",
+        shared::a_schedule_side_by_side_whose_jobs_are_late_or_dropped,
     ),
 ];
 

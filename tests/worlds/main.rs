@@ -49,7 +49,6 @@ mod reflected;
 mod refusals;
 mod remapped;
 mod required;
-mod required_whole;
 mod resources_listed;
 mod roles;
 mod rolled_back;

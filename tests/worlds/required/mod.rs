@@ -7,6 +7,7 @@ mod brittle;
 mod programs;
 mod tokens;
 mod ways;
+mod whole;
 
 use std::sync::Arc;
 

@@ -222,7 +222,8 @@ fn where_a_tag_cannot_be_made_its_chunk_stays_as_it_is_and_the_others_go() {
     /// A column whose values are dropped.
     struct Torch(#[expect(dead_code, reason = "it is dropped")] Arc<()>);
 
-    let owners: [(&str, fn(&mut Commands<'_>, Entity, &Arc<()>)); 2] = [
+    type Own = fn(&mut Commands<'_>, Entity, &Arc<()>);
+    let owners: [(&str, Own); 2] = [
         ("a tag", |commands, ant, _| {
             commands.add(ant, (Badge,)).unwrap();
         }),

@@ -23,7 +23,7 @@ fn world(count: u32) -> (World, Vec<Entity>) {
     for (n, &entity) in all.iter().enumerate() {
         match n % 3 {
             1 => world.destroy(entity).unwrap(),
-            n => drop(world.set_enabled::<u32>(entity, n == 0).unwrap()),
+            n => world.set_enabled::<u32>(entity, n == 0).unwrap(),
         }
     }
     (world, all)

@@ -1,8 +1,7 @@
 //! `Pool`: things that are lent to one thread at a time, and collected by one that wants them all.
 //!
-//! State: a number of slots, in places of `KEPT`, each empty or with one item; how many, the number of processors says,
-//! and a thread begins to look at the place of [its number](super::thread_number), which threads that come and go have one
-//! after the other; two lists of
+//! State: a number of slots, in places of `KEPT`, each empty or with one item (how many, the number of processors says; a
+//! thread begins to look at the place of its number, which threads that come and go have one after the other); two lists of
 //! the items for which no slot was empty when they came back: the *spare* ones, in which nothing
 //! waits, and the others; and a list of all items that there are, which only grows, but for
 //! [`retain`](Pool::retain).

@@ -70,7 +70,7 @@ fn clearing_ends_values_from_the_last_chunk_on_each_in_the_order_of_its_rows_tho
 
     let ended = Arc::new(Mutex::new(Vec::new()));
     let mut world = World::new();
-    let many = (0..1_000).map(|n| (Told(n, Arc::clone(&ended)), [0_u64; 30]));
+    let many = (0..4_000).map(|n| (Told(n, Arc::clone(&ended)), [0_u64; 30]));
     let all = world.create_batch(many).unwrap().to_vec(&world);
     // A chunk without rows stands among the others.
     let mut chunks = Vec::new();

@@ -52,7 +52,7 @@ fn three_workers_take_every_number_once() {
 fn a_share_whose_worker_never_comes_is_taken_by_the_others() {
     let name = "a_share_whose_worker_never_comes_is_taken_by_the_others";
     model(name, Costly(3), || {
-        let shares = Arc::new(Shares::new(3, 3, Piece::of(1)));
+        let shares = Arc::new(Shares::new(4, 3, Piece::of(1)));
         let other = {
             let shares = Arc::clone(&shares);
             thread::spawn(move || work(&shares, 1))
@@ -60,7 +60,7 @@ fn a_share_whose_worker_never_comes_is_taken_by_the_others() {
         let mut all = work(&shares, 0);
         all.extend(other.join().expect("it does not panic"));
         all.sort_unstable();
-        assert_eq!(all, [0, 1, 2]);
+        assert_eq!(all, [0, 1, 2, 3]);
     });
 }
 

@@ -4,7 +4,7 @@ use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::shares::{Piece, Shares};
 use megachunk::sync::slots::Slots;
-use megachunk_loom_tests::Bound::{self, Costly, Exhaustive, ExhaustiveUnlessQuick};
+use megachunk_loom_tests::Bound::{self, Costly, Exhaustive};
 use megachunk_loom_tests::model;
 
 /// What a worker takes.

@@ -156,9 +156,9 @@ pub(super) fn locate(
     }
     let look =
         |(entities, spots): (&[Entity], &mut [_])| look_up(world, &first_chunk, entities, spots);
-    let forks = world.forks(total, Cost::High);
-    let found: Vec<(bool, bool)> = if forks {
-        fork_join::map(tasks, look)
+    let threads = world.flush_threads(total, Cost::High);
+    let found: Vec<(bool, bool)> = if threads > 1 {
+        fork_join::map_on(threads, tasks, look)
     } else {
         tasks.into_iter().map(look).collect()
     };
@@ -183,11 +183,18 @@ pub(super) fn locate(
         located.lost = lost(ops, &spotted);
     }
     if in_order {
-        as_recorded(&mut located, ops, &spotted, memory, forks);
+        as_recorded(&mut located, ops, &spotted, memory, threads);
     } else if total < chunks as usize / 4 {
         by_sorting(&mut located, ops, &spotted, memory);
     } else {
-        by_counting(&mut located, ops, &spotted, memory, chunks as usize, forks);
+        by_counting(
+            &mut located,
+            ops,
+            &spotted,
+            memory,
+            chunks as usize,
+            threads,
+        );
     }
     memory.spots = spots;
     // From numbers back to archetypes: upwards in both.
@@ -232,7 +239,7 @@ fn as_recorded(
     ops: &Ops<'_>,
     parts: &[Spotted<'_>],
     memory: &mut Memory,
-    forks: bool,
+    threads: usize,
 ) {
     let total = total_of(parts);
     memory.items.clear();
@@ -260,8 +267,8 @@ fn as_recorded(
         }
         starts
     };
-    let starts: Vec<Vec<(u32, u32)>> = if forks {
-        fork_join::map(tasks, write)
+    let starts: Vec<Vec<(u32, u32)>> = if threads > 1 {
+        fork_join::map_on(threads, tasks, write)
     } else {
         tasks.into_iter().map(write).collect()
     };
@@ -315,6 +322,9 @@ fn by_sorting(located: &mut Located, ops: &Ops<'_>, parts: &[Spotted<'_>], memor
     located.end(memory.items.len() as u32);
 }
 
+/// Threads that count the commands of all chunks, each for itself.
+const COUNTERS: usize = 16;
+
 /// Many commands: a counting sort, in as many parts as there are threads.
 fn by_counting(
     located: &mut Located,
@@ -322,14 +332,10 @@ fn by_counting(
     parts: &[Spotted<'_>],
     memory: &mut Memory,
     chunks: usize,
-    forks: bool,
+    threads: usize,
 ) {
     let total = total_of(parts);
-    let threads = if forks {
-        fork_join::threads().min(16)
-    } else {
-        1
-    };
+    let threads = threads.min(COUNTERS);
     let parts: Vec<&[Spotted<'_>]> = parts.chunks(parts.len().div_ceil(threads)).collect();
     let count = |parts: &[Spotted<'_>]| {
         // The last counts those that are nowhere.
@@ -348,7 +354,7 @@ fn by_counting(
         counts
     };
     let mut counts: Vec<Vec<u32>> = if threads > 1 {
-        fork_join::map(parts.clone(), count)
+        fork_join::map_on(threads, parts.clone(), count)
     } else {
         parts.iter().copied().map(count).collect()
     };
@@ -383,7 +389,7 @@ fn by_counting(
     };
     let tasks = parts.into_iter().zip(&mut counts);
     if threads > 1 {
-        fork_join::map(tasks.collect(), scatter);
+        fork_join::map_on(threads, tasks.collect(), scatter);
     } else {
         tasks.for_each(scatter);
     }

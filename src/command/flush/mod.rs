@@ -86,27 +86,36 @@ impl Cost {
     /// makes them when it is first asked how many there are.
     const LEAST: usize = 1 << 10;
 
-    /// Commands from which on so many threads are quicker than one. What one thread has just recorded lies in its own
+    /// How many of so many threads are quicker than one. What one thread has just recorded lies in its own
     /// caches, from where two fetch it more slowly than one works it off, until it is more than these hold; the more there are, the
-    /// sooner they gain. (Measured with two.)
-    fn worth(self, threads: usize) -> usize {
-        match self {
-            Self::Low => (1 << 19) / threads,
-            Self::High => (1 << 18) / threads,
+    /// sooner they gain. (Measured with two.) But a thread that has to be woken for less than it takes to wake it, some ten
+    /// microseconds, gains nothing.
+    fn threads(self, commands: usize, all: usize) -> usize {
+        let (worth, each) = match self {
+            Self::Low => (1 << 19, 1 << 13),
+            Self::High => (1 << 18, 1 << 12),
+        };
+        let threads = all.min(commands / each).max(1);
+        if commands >= worth / threads {
+            threads
+        } else {
+            1
         }
-        .max(Self::LEAST)
     }
 }
 
 impl World {
-    /// Whether so many commands are worth more than one thread.
-    fn forks(&self, commands: usize, cost: Cost) -> bool {
+    /// How many threads so many commands are worth: all, where the program says from how many on.
+    fn flush_threads(&self, commands: usize, cost: Cost) -> usize {
         let from = self.forks_from;
         if commands < from.unwrap_or(Cost::LEAST) {
-            return false;
+            return 1;
         }
-        let threads = fork_join::threads();
-        threads > 1 && commands >= from.unwrap_or_else(|| cost.worth(threads))
+        let all = fork_join::threads();
+        match from {
+            Some(_) => all,
+            None => cost.threads(commands, all),
+        }
     }
 }
 
@@ -318,8 +327,9 @@ impl World {
     }
 
     /// Sets from how many commands on a flush shares them out among threads; `None` for what is quicker on most machines:
-    /// 262,144 divided by the number of threads, twice as many where entities are named in the order in which they lie.
-    /// What comes out is the same.
+    /// 262,144 divided by the number of threads, on no more of these than have 4,096 each (so that eight begin with 32,768,
+    /// and so do eight of sixty-four); twice as many where entities are named in the order in which they lie. From a
+    /// number on that is set here, all threads are asked. What comes out is the same.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -527,15 +537,17 @@ impl Flush<'_> {
             works: &works,
             plan: &plan,
         };
-        let panicked = if world.forks(memory.rows.len(), cost) {
+        let threads = world.flush_threads(memory.rows.len(), cost);
+        let panicked = if threads > 1 {
             // SAFETY: the plan gives each row to one task, with an empty row of its own to go to; payloads
             // are sealed when a flush begins.
             let run = |task| unsafe { scene.run(task) };
-            let moved = fork_join::map(plan.tasks.iter().collect(), run);
+            let moved = fork_join::map_on(threads, plan.tasks.iter().collect(), run);
             scene.carry_all_bits();
             // SAFETY: each chunk has one work, and all tasks are done.
             let close = |holes: &mut Holes, work: &Work| unsafe { scene.close(work, holes) };
-            let closed = fork_join::map_with(works.iter().collect(), Holes::default, close);
+            let works = works.iter().collect();
+            let closed = fork_join::map_with_on(threads, works, Holes::default, close);
             moved.into_iter().chain(closed).fold(None, first)
         } else {
             let mut holes = Holes::default();
@@ -620,8 +632,9 @@ fn works(world: &World, ops: &Ops<'_>, located: &Located, memory: &mut Memory) -
         let len = data.chunks[chunk.bucket.chunk as usize].len;
         merge(scratch, ops, chunk, len)
     };
-    let works = if world.forks(total, Cost::High) {
-        fork_join::map_with(tasks, Scratch::new, run)
+    let threads = world.flush_threads(total, Cost::High);
+    let works = if threads > 1 {
+        fork_join::map_with_on(threads, tasks, Scratch::new, run)
     } else {
         let mut scratch = Scratch::new();
         let works = tasks.into_iter().map(|task| run(&mut scratch, task));

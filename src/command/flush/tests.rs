@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::command::FlushReport;
+use crate::command::flush::Cost;
 use crate::counted::Counted;
 use crate::prelude::*;
 
@@ -96,4 +97,39 @@ fn commands_that_are_too_many_for_a_batch_are_applied_in_several() {
             assert!(closures || parted > one.moved + one.updated + one.dead);
         }
     }
+}
+
+#[test]
+fn a_flush_asks_no_more_threads_than_its_commands_are_worth() {
+    let threads = |commands, all| Cost::High.threads(commands, all);
+    // Up to eight: all or none.
+    for all in 2..=8 {
+        let worth: usize = (1 << 18) / all;
+        assert_eq!(
+            [worth - 1, worth, 1 << 20].map(|commands| threads(commands, all)),
+            [1, all, all]
+        );
+    }
+    for all in [16, 64, 256] {
+        let asked = [5_000, 32_767, 32_768, 65_536].map(|commands| threads(commands, all));
+        assert_eq!(asked, [1, 1, 8, 16]);
+        assert_eq!(threads(1 << 20, all), all);
+    }
+    assert_eq!([0, 1 << 30].map(|commands| threads(commands, 1)), [1, 1]);
+    assert_eq!(
+        [65_535, 65_536].map(|commands| Cost::Low.threads(commands, 64)),
+        [1, 8]
+    );
+    // What a program says holds.
+    let mut world = World::new();
+    world.set_flush_threads_from(Some(10));
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(16)
+        .build()
+        .unwrap();
+    let asked =
+        |world: &World, commands| pool.install(|| world.flush_threads(commands, Cost::High));
+    assert_eq!([9, 10].map(|commands| asked(&world, commands)), [1, 16]);
+    world.set_flush_threads_from(None);
+    assert_eq!([10, 40_000].map(|commands| asked(&world, commands)), [1, 9]);
 }

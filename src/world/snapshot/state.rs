@@ -17,6 +17,8 @@ use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// An odd number without pattern: what words are multiplied by.
 const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
+/// So many entities of an archetype are worth a thread: those that it has to be woken for take as long as that.
+const WORTH: usize = 512;
 
 impl World {
     /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
@@ -92,7 +94,11 @@ impl World {
                 }
                 continue;
             }
-            for hash in fork_join::map(of_chunks().collect(), hash) {
+            let threads = match archetype.entities / WORTH {
+                0 | 1 => 1,
+                worth => fork_join::threads().min(worth),
+            };
+            for hash in fork_join::map_on(threads, of_chunks().collect(), hash) {
                 sum = sum.wrapping_add(hash?);
             }
         }

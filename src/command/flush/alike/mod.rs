@@ -111,12 +111,10 @@ pub(super) fn alike(
     let kept = Kept::of(op, ops);
     let (same, known) = same(parts, kept, ops)?;
     let total = parts.iter().map(|part| part.log.words.len()).sum();
-    let forks = world.forks(total, Cost::High);
+    let threads = world.flush_threads(total, Cost::High);
     // Which way the commands go depends on where the chunks lie; what comes out does not.
     let rows = Rows::of(world, total)?;
-    let threads = if forks { fork_join::threads() } else { 1 };
-    let threads = kept.shares(total, rows.count, threads);
-    let each = same.len().div_ceil(threads);
+    let each = same.len().div_ceil(kept.shares(total, rows.count, threads));
     let used = same.len().div_ceil(each);
     let mut shares = core::mem::take(&mut memory.shares);
     if shares.len() < used {
@@ -125,8 +123,8 @@ pub(super) fn alike(
     let marked = &mut shares[..used];
     let mark = |(share, parts): (&mut Share, &[Same<'_>])| share.mark(&rows, parts, kept);
     let tasks = marked.iter_mut().zip(same.chunks(each));
-    if threads > 1 {
-        fork_join::map(tasks.collect(), mark);
+    if used > 1 {
+        fork_join::map_on(threads, tasks.collect(), mark);
     } else {
         tasks.for_each(mark);
     }
@@ -140,11 +138,11 @@ pub(super) fn alike(
         known: &known,
         kept,
         op,
-        forks,
+        threads,
     };
     let works = writer.all(&rows, &nets.all[net as usize], memory);
     if let (Kept::Values { size }, [first, later @ ..]) = (kept, marked) {
-        first.take_over(later, &rows, size as usize);
+        first.take_over(later, &rows, size as usize, threads);
     }
     memory.shares = shares;
     Some(Alike { works, lost })

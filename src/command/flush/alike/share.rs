@@ -90,8 +90,14 @@ impl Share {
         }
     }
 
-    /// Takes the values that later shares have kept, of `size` bytes each.
-    pub(super) fn take_over(&mut self, later: &[Self], rows: &Rows<'_>, size: usize) {
+    /// Takes the values that later shares have kept, of `size` bytes each, on so many threads.
+    pub(super) fn take_over(
+        &mut self,
+        later: &[Self],
+        rows: &Rows<'_>,
+        size: usize,
+        threads: usize,
+    ) {
         if later.is_empty() {
             return;
         }
@@ -117,7 +123,7 @@ impl Share {
         };
         let values = &mut self.values[..rows.count * size];
         let blocks = values.chunks_mut(BLOCK * words * size).enumerate();
-        fork_join::map(blocks.collect(), take);
+        fork_join::map_on(threads, blocks.collect(), take);
     }
 
     /// Marks what the commands of a part name. `expect` asks for where a row's values are kept, which `keep` keeps of

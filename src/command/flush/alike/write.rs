@@ -22,8 +22,8 @@ pub(super) struct Writer<'a> {
     pub(super) known: &'a [u32],
     pub(super) kept: Kept,
     pub(super) op: u32,
-    /// Several threads write.
-    pub(super) forks: bool,
+    /// So many threads write.
+    pub(super) threads: usize,
 }
 
 /// Where the rows of a chunk go, and the number of the first.
@@ -119,8 +119,8 @@ impl Writer<'_> {
                 }
             });
             let tasks: Vec<_> = tasks.collect();
-            if self.forks {
-                fork_join::map(tasks, |task| self.write(task));
+            if self.threads > 1 {
+                fork_join::map_on(self.threads, tasks, |task| self.write(task));
             } else {
                 tasks.into_iter().for_each(|task| self.write(task));
             }

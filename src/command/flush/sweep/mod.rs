@@ -74,9 +74,9 @@ pub(super) fn sweep(
 ) -> Option<Vec<Work>> {
     let total = parts.iter().map(|part| part.log.words.len()).sum();
     let find = |part: &Part<'_>| runs(world, ops, part);
-    let forks = world.forks(total, Cost::Low);
-    let found: Option<Vec<Vec<Run>>> = if forks {
-        let found = fork_join::map(parts.iter().collect(), find);
+    let threads = world.flush_threads(total, Cost::Low);
+    let found: Option<Vec<Vec<Run>>> = if threads > 1 {
+        let found = fork_join::map_on(threads, parts.iter().collect(), find);
         found.into_iter().collect()
     } else {
         parts.iter().map(find).collect()
@@ -94,7 +94,7 @@ pub(super) fn sweep(
         })
         .collect();
     let planned = planned?;
-    write(&planned, rows, items, forks, memory);
+    write(&planned, rows, items, threads, memory);
     Some(planned.into_iter().map(|planned| planned.work).collect())
 }
 

@@ -14,7 +14,7 @@ pub(super) fn write(
     planned: &[Planned],
     rows: usize,
     items: usize,
-    forks: bool,
+    threads: usize,
     memory: &mut Memory,
 ) {
     let listed = planned.iter().any(|planned| planned.listed);
@@ -38,8 +38,8 @@ pub(super) fn write(
             task
         });
         let tasks: Vec<_> = tasks.collect();
-        if forks {
-            fork_join::map(tasks, Writing::run);
+        if threads > 1 {
+            fork_join::map_on(threads, tasks, Writing::run);
         } else {
             tasks.into_iter().for_each(Writing::run);
         }

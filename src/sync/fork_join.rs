@@ -142,6 +142,8 @@ fn share_of_helper(number: usize, others: usize) -> usize {
         // Numbers are from 1; 0 is one that does not help as another.
         Some(own) => (own as usize).checked_sub(1),
     };
+    // Numbers of threads go on from one execution of a schedule's model to the next, which is to do the same.
+    let thread = thread.filter(|_| !cfg!(shuttle));
     1 + thread.unwrap_or(number - 1) % others
 }
 

@@ -150,7 +150,7 @@ struct Left {
 }
 
 impl Left {
-    fn of(mut world: World, reports: &[FlushReport]) -> Self {
+    fn of(world: World, reports: &[FlushReport]) -> Self {
         world.universe().check([&world]).expect("a sound world");
         let state = with_workers(Arc::new(Alone), || world.state_hash());
         let counts = |report: &FlushReport| {

@@ -18,7 +18,7 @@
 //! `KEPT`, or if something waits since before the time that `take` is told: then somebody was to
 //! take all after it was kept, and has missed it, or is at work. So what waits is held back by few
 //! who take an item and keep it long. Of several the thread gets that which it began to keep last,
-//! so that what waits longer goes first. (What a thread keeps when it ends is that of the next one with its number.) [`take_before`](Pool::take_before) is `take_all` but for
+//! so that what waits longer goes first. [`take_before`](Pool::take_before) is `take_all` but for
 //! what waits since a time or later: so who takes all what was there at that time takes nothing
 //! that a thread has left after something else that it just misses; and but for what is idle, of which
 //! it has one at a time in hand, so that who takes one beside it finds the others, and adds none (of
@@ -57,7 +57,7 @@ use fit::{Fit, fit, is_before, kept};
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::mutant;
-use super::thread_number::thread_number;
+use super::thread_number::{thread_identity, thread_number};
 
 /// Places that a pool has at least and at most: as many threads can leave items without meeting. One in models.
 const LEAST: usize = if cfg!(loom) { 1 } else { 32 };
@@ -155,7 +155,7 @@ impl<T> Pool<T> {
     /// the time of no account. A few read-modify-writes for each slot at most.
     #[must_use]
     pub fn take(&self, since: u64) -> Option<Lent<'_, T>> {
-        self.take_for(thread_number(), since)
+        self.take_for(thread_identity(), since)
     }
 
     /// [`take`](Self::take), by a thread with another number.

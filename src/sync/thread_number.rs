@@ -1,5 +1,5 @@
-//! `thread_number`: a small number of the calling thread, which is another's once it has ended: where it begins to look, and
-//! whose what it keeps is.
+//! `thread_number`: a small number of the calling thread, which is another's once it has ended: where it begins to look. And
+//! `thread_identity`, which no other thread ever has: whose what it keeps is.
 //!
 //! State: a bit for each of the first numbers, set while a thread has it; and how many numbers beyond them were given out.
 //!
@@ -10,8 +10,8 @@
 //! Invariant: no two threads have one number at one time. So threads that come and go have the numbers of as many as run
 //! at one time, and do not meet in a table that has a place for each of these.
 //!
-//! Who has a number after another thread has that thread's place, and what it kept there: where that is not to be, the thread
-//! was to say so before it ended.
+//! Who has a number after another thread has that thread's place, but not what it kept there: that goes by identities, so that
+//! nobody holds back what another thread has left.
 
 #[cfg(not(any(loom, shuttle)))]
 use core::cell::Cell;
@@ -133,9 +133,32 @@ fn first_number() -> usize {
     number
 }
 
+/// What no other thread is ever called. O(1), wait-free.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn thread_identity() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    super::thread_local! {
+        static IDENTITY: Cell<usize> = const { Cell::new(NONE) };
+    }
+    IDENTITY.with(|identity| {
+        if identity.get() == NONE {
+            // Ordering: only uniqueness matters. (No program counts to the end.)
+            identity.set(NEXT.fetch_add(1, Ordering::Relaxed) % NONE);
+        }
+        identity.get()
+    })
+}
+
 /// In models all threads begin to look at one place, so that they meet.
 #[cfg(any(loom, shuttle))]
 pub(crate) fn thread_number() -> usize {
+    0
+}
+
+/// In models threads say by themselves who they are, or are all the same.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn thread_identity() -> usize {
     0
 }
 

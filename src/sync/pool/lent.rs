@@ -6,7 +6,7 @@ use core::ops::{Deref, DerefMut};
 use super::fit::{Fit, fit};
 use super::{ANYBODY, Node, Pool};
 use crate::sync::atomic::Ordering;
-use crate::sync::thread_number::thread_number;
+use crate::sync::thread_number::thread_identity;
 
 /// An item of a pool, as long as one thread has it; dropped, it goes back.
 pub struct Lent<'p, T> {
@@ -54,7 +54,7 @@ impl<T> Lent<'_, T> {
     /// to all; who takes all has it with the others. Something waits in it since this time, unless
     /// it was kept before: then since that.
     pub fn keep(&self, time: u64) {
-        self.keep_for(thread_number(), time);
+        self.keep_for(thread_identity(), time);
     }
 
     /// [`keep`](Self::keep), for a thread with another number.

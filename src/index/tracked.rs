@@ -87,7 +87,7 @@ impl<M> Tracked<M> {
             self.forget_gone(run, knows);
         }
         debug_assert_eq!(knows.len(), entities);
-        self.seen = world.show_version(version).to_bits();
+        self.seen = world.moment(version);
     }
 
     /// Looks at a chunk, if it has changed.

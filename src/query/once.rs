@@ -21,8 +21,6 @@ pub struct QueryOnce<'w, D: QueryData, F: QueryFilter> {
     world: &'w World,
     /// The moment at which it ran last.
     since: u64,
-    /// It only reads a world that others read, too: a run takes no version of its own if nobody can miss it.
-    shares: bool,
     _data: Exactly<D>,
 }
 
@@ -67,12 +65,11 @@ impl<'w, D: QueryData, F: QueryFilter> Found<'w, D, F> {
 
 impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     #[inline(always)]
-    fn new(world: &'w World, shares: bool) -> Result<Self, QueryError> {
+    fn new(world: &'w World) -> Result<Self, QueryError> {
         Ok(Self {
             query: Found::new(world)?,
             world,
             since: world.long_ago(),
-            shares,
             _data: PhantomData,
         })
     }
@@ -80,11 +77,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     /// The versions of a run that begins: since when it looks for changes, and what its writes get.
     #[inline(always)]
     fn begin(&mut self) -> (u32, u32) {
-        // What another run of this one looks for can not have changed meanwhile: the world is lent.
-        let version = match self.shares {
-            true => self.world.peek_version(),
-            false => self.world.begin_version(),
-        };
+        let version = self.world.begin_version();
         let before = core::mem::replace(&mut self.since, self.world.moment(version));
         (self.world.since(before, version), version)
     }
@@ -346,20 +339,18 @@ impl World {
         &mut self,
     ) -> Result<QueryOnce<'_, Data, Filter>, QueryError> {
         self.keep_versions();
-        QueryOnce::new(self, false)
+        QueryOnce::new(self)
     }
 
     /// A query for one run that only reads: [`query`](Self::query) on a world that others may read
     /// too. Everything has changed each time here, too. Lock-free: who asks while another thread
-    /// looks for the archetypes that have come looks for all that match by itself. Threads that read do not get in each
-    /// other's way: a run writes nothing that others look at, unless somebody has asked for the
-    /// [version](Self::version) since the last one, and by that gets it past.
+    /// looks for the archetypes that have come looks for all that match by itself.
     ///
     /// # Errors
     /// As for [`Query::new`].
     pub fn read<Data: ReadOnly, Filter: QueryFilter>(
         &self,
     ) -> Result<QueryOnce<'_, Data, Filter>, QueryError> {
-        QueryOnce::new(self, true)
+        QueryOnce::new(self)
     }
 }

@@ -118,7 +118,7 @@ impl<'w> ChunkView<'w> {
     /// was more than a billion versions ago.
     #[must_use]
     pub fn order_version(&self) -> Version {
-        self.world.show_version(self.chunk.order_version)
+        Version::from_bits(self.world.moment(self.chunk.order_version))
     }
 
     /// The [version](World::version) at which a fragment was last lent for writing here, got new values, or was switched
@@ -131,7 +131,7 @@ impl<'w> ChunkView<'w> {
     pub fn change_version<T: Fragment>(&self) -> Option<Version> {
         let id = self.world.registry().of::<T>()?.id();
         let version = self.archetype.version_of(id)?;
-        let stamp = self.chunk.version(version as usize);
-        Some(self.world.show_version(stamp))
+        let moment = self.world.moment(self.chunk.version(version as usize));
+        Some(Version::from_bits(moment))
     }
 }

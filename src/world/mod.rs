@@ -191,10 +191,6 @@ pub struct World {
     pub(crate) chunk_rules: ChunkRules,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
-    /// The last [moment](World::moment) that somebody was told of, to look for changes since.
-    told: AtomicU64,
-    /// The last moment at which a query only read and took no version of its own.
-    peeked: AtomicU64,
     /// The [moment](World::moment) at which chunks were aged.
     aged: u64,
     /// 16 KiB chunks that a chunk of a new archetype has at least.
@@ -277,8 +273,6 @@ impl World {
             templates: BTreeMap::new(),
             chunk_rules: ChunkRules::default(),
             version: AtomicU32::new(0),
-            told: AtomicU64::new(0),
-            peeked: AtomicU64::new(0),
             aged: 1 << 32,
             chunks_per_chunk: 1,
             chunks_grow: true,

@@ -4,7 +4,7 @@
 //! [moment](World::moment) never comes again.
 
 use crate::archetype::{AGING, LONG_AGO, READ_ON};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::Ordering;
 use crate::world::{Version, World};
 
 impl World {
@@ -49,14 +49,13 @@ impl World {
         self.moment(self.stamp()) - u64::from(LONG_AGO)
     }
 
-    /// The version that changes made now get, and that the next query to run has. It grows with each that runs (with one of
-    /// [`World::read`] only if somebody has asked for a version that would not be past without it), and never
+    /// The version that changes made now get, and that the next query to run has. It grows with each that runs, and never
     /// wraps: what is kept of it can be told to [`since`](crate::query::QueryRun::since) however much later (what was there
     /// more than a billion versions ago may count as changed then). Whoever reads it and then runs a query has seen by that
     /// what was changed before; who runs none, and wants what changes from now on, tells [`version().before()`](Version::before). (After half a
     /// billion runs that only read, with nothing between that has the world to itself, runs make no new versions: changes get
     /// one more than it then, and may be shown twice.) It is of this
-    /// world: one that is loaded from a file, or another, begins with versions of its own. O(1), lock-free.
+    /// world: one that is loaded from a file, or another, begins with versions of its own. O(1), wait-free.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -75,13 +74,10 @@ impl World {
     pub fn version(&self) -> Version {
         // Ordering: as in `stamp`.
         let version = self.version.load(Ordering::Relaxed);
-        let moment = self.moment(match self.reads_on(version) {
+        Version::from_bits(self.moment(match self.reads_on(version) {
             true => version,
             false => version.wrapping_add(1),
-        });
-        // The next query to run gets past it, whichever it is.
-        note(&self.told, moment);
-        Version::from_bits(moment)
+        }))
     }
 
     /// Whether queries have read alone for so long that versions of chunks could soon not be compared any more, if they made
@@ -111,48 +107,6 @@ impl World {
         self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// The version of a query that runs now, only reads, and lives no longer than the world is lent: that which changes made
-    /// now get, too, as none is made meanwhile, and nobody keeps the version without its being
-    /// [shown](Self::show_version). If somebody was [told](Self::version) of it, a new one. Lock-free; loads alone, mostly.
-    #[inline]
-    pub(crate) fn peek_version(&self) -> u32 {
-        // Ordering: Relaxed, as in `stamp`.
-        let version = self.version.load(Ordering::Relaxed);
-        let stamp = version.wrapping_add(1);
-        let moment = self.moment(stamp);
-        if self.reads_on(version) || moment <= self.told.load(Ordering::Relaxed) {
-            return self.begin_version();
-        }
-        // The first since a version was taken.
-        note(&self.peeked, moment);
-        stamp
-    }
-
-    /// [`show_version`](Self::show_version), by what is no run: the version is the present one as long as none has read at it.
-    pub(crate) fn show_version_of(&self, version: u32) -> Version {
-        let moment = self.moment(version);
-        // Ordering: as in `note`.
-        if moment <= self.peeked.load(Ordering::Relaxed) {
-            return self.show_version(version);
-        }
-        Version::from_bits(moment)
-    }
-
-    /// What a run shows of a version, its own or a chunk's, to whoever may keep it and look for changes since: what
-    /// is changed from now on has a later one. (A run that has [one of its own](Self::begin_version) has seen to that.)
-    #[inline]
-    pub(crate) fn show_version(&self, version: u32) -> Version {
-        if version == self.stamp() {
-            self.pass_version();
-        }
-        Version::from_bits(self.moment(version))
-    }
-
-    #[cold]
-    fn pass_version(&self) {
-        self.begin_version();
-    }
-
     /// The version of the first of so many processors that run now, and have one each, which nobody else has: that of
     /// what was changed just before is passed by.
     pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
@@ -176,19 +130,6 @@ impl World {
         self.moment(version)
     }
 }
-
-/// Notes the latest of some moments.
-#[inline]
-fn note(latest: &AtomicU64, moment: u64) {
-    // Ordering: Relaxed, also of who looks: whoever was told, or has read, sees that as the same thread, or by what has handed
-    // the world on. The word never goes back, so what others note hides nothing.
-    if latest.load(Ordering::Relaxed) < moment {
-        latest.fetch_max(moment, Ordering::Relaxed);
-    }
-}
-
-#[cfg(test)]
-mod peeked;
 
 #[cfg(test)]
 mod tests {

@@ -170,8 +170,8 @@ impl<'w> EntityView<'w> {
         let data = &self.world.archetypes[self.archetype as usize];
         let version = data.version_of(id)?;
         let chunk = &data.chunks[self.row.chunk as usize];
-        let stamp = chunk.version(version as usize);
-        Some(self.world.show_version_of(stamp))
+        let moment = self.world.moment(chunk.version(version as usize));
+        Some(Version::from_bits(moment))
     }
 
     /// Its shared value.

@@ -151,7 +151,7 @@ impl<'w> DynamicChunk<'w> {
     pub fn change_version(&self, id: FragmentId) -> Option<Version> {
         let version = self.view.archetype.version_of(id)?;
         let stamp = self.view.chunk.version(version as usize);
-        Some(self.view.world.show_version(stamp))
+        Some(Version::from_bits(self.view.world.moment(stamp)))
     }
 
     /// A fragment's values, to read: one a row, or one for all rows if it is shared or the chunk's. O(fragments

@@ -141,7 +141,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// ```
     #[must_use]
     pub fn version(&self) -> Version {
-        self.world.show_version(self.version)
+        Version::from_bits(self.world.moment(self.version))
     }
 
     /// Lends the same run once more, to be used beside itself: what is only read may be lent to many at once. So one

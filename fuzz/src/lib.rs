@@ -17,6 +17,8 @@ mod world_compare;
 mod world_fragments;
 #[path = "../../tests/support/world_heard.rs"]
 mod world_heard;
+#[path = "../../tests/support/world_interrupted.rs"]
+mod world_interrupted;
 #[path = "../../tests/support/world_machine.rs"]
 mod world_machine;
 #[path = "../../tests/support/world_more.rs"]

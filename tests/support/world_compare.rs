@@ -10,6 +10,8 @@ use crate::world_fragments::{
     Awake, Counted, Fused, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text,
     Weather,
 };
+use crate::world_heard::scene;
+use crate::world_interrupted::{Interrupted, Outcome};
 use crate::world_machine::{ChunkStand, Machine, Stand, WORLDS};
 use crate::world_naive::{Naive, Refusal};
 use crate::world_probes;
@@ -251,9 +253,11 @@ impl Machine {
         let at = self.at;
         let segments = std::mem::take(&mut self.recorded[at]);
         let mut commands = segments.iter().flat_map(|segment| &segment.commands);
+        let mut interrupted = Interrupted::new(&segments);
         if !commands.any(|(_, act)| matches!(act, Act::Call { .. })) {
-            self.compare_with_each(why, &segments);
+            interrupted.outcomes = self.compare_with_each(why, &segments);
         }
+        self.interrupted = Some(interrupted);
         for event in events {
             if let Event::Created(new) = event {
                 self.model.create(at, new, &[], 0);
@@ -267,8 +271,9 @@ impl Machine {
     }
 
     /// Each entity is as it must be after a flush, or as it would be if nobody had got to a chunk with a weather, or to a
-    /// value that is required, in one of its batches; or it was to be created, or to be a clone, and is dead.
-    fn compare_with_each(&self, why: Fused, segments: &[Segment]) {
+    /// value that is required, in one of its batches; or it was to be created, or to be a clone, and is dead. What must be
+    /// heard of each of these flushes.
+    fn compare_with_each(&self, why: Fused, segments: &[Segment]) -> Vec<Outcome> {
         let at = self.at;
         let created = segments.iter().flat_map(|segment| &segment.created);
         let commands = segments.iter().flat_map(|segment| &segment.commands);
@@ -279,7 +284,7 @@ impl Machine {
             .copied()
             .collect();
         let replay = |without: Option<usize>| {
-            let mut model = self.model.clone();
+            let (mut model, mut heard) = (self.model.clone(), Vec::new());
             let mut replay = Replay {
                 model: &mut model,
                 world: at,
@@ -287,17 +292,22 @@ impl Machine {
                 opened: &mut self.opened.clone(),
                 events: VecDeque::new(),
                 fused: true,
-                heard: &mut Vec::new(),
+                heard: &mut heard,
                 batches: 0,
                 without: without.map(|batch| (batch, why)),
             };
             replay.flush();
             let batches = replay.batches;
-            (model, batches)
+            let outcome = Outcome::new(&heard, scene(&model));
+            (model, outcome, batches)
         };
-        let (whole, batches) = replay(None);
-        let mut all = vec![whole];
-        all.extend((0..batches).map(|batch| replay(Some(batch)).0));
+        let (whole, outcome, batches) = replay(None);
+        let (mut all, mut outcomes) = (vec![whole], vec![outcome]);
+        for batch in 0..batches {
+            let (model, outcome, _) = replay(Some(batch));
+            all.push(model);
+            outcomes.push(outcome);
+        }
         for &entity in &self.model.given {
             let (real, lives) = (self.read(entity), self.universe.exists(entity));
             let is = |model: &Naive| match (model.row(at, entity), &real) {
@@ -315,6 +325,7 @@ impl Machine {
                     .collect::<Vec<_>>()
             );
         }
+        outcomes
     }
 
     /// An entity as the world has it.

@@ -15,6 +15,7 @@ use crate::world_changes::{Changes, Hashes};
 use crate::world_commands::Script;
 use crate::world_fragments::{Guard, Kind, Ledger, Made, Team, register};
 use crate::world_heard::{Ears, Heard, Scene, scene};
+use crate::world_interrupted::Interrupted;
 use crate::world_naive::Naive;
 use crate::world_ops::WorldOp;
 use crate::world_probes::{self, Kept, Watch};
@@ -72,6 +73,8 @@ pub(crate) struct Machine {
     pub(crate) batches: usize,
     /// What a flush must have told.
     pub(crate) heard: Vec<Heard>,
+    /// The same, of one that could not make something.
+    pub(crate) interrupted: Option<Interrupted>,
     /// What new chunks begin with.
     pub(crate) templates: Templates,
 }
@@ -108,6 +111,7 @@ impl Machine {
             ears,
             batches: 1,
             heard: Vec::new(),
+            interrupted: None,
             templates: Templates::new(),
         }
     }

@@ -18,6 +18,8 @@ mod world_compare;
 mod world_fragments;
 #[path = "../support/world_heard.rs"]
 mod world_heard;
+#[path = "../support/world_interrupted.rs"]
+mod world_interrupted;
 #[path = "../support/world_machine.rs"]
 mod world_machine;
 #[path = "../support/world_more.rs"]

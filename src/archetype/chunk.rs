@@ -227,7 +227,8 @@ impl Chunk {
 
     /// Ends what [`withhold`](Self::withhold) began.
     pub(crate) fn hand_over(&mut self) {
-        debug_assert!(self.open_at == WITHHELD);
+        // Once for a chunk, and what would follow is another's rows.
+        assert!(self.open_at == WITHHELD, "it was withheld");
         self.open_at = NOT_OPEN;
     }
 

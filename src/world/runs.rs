@@ -454,11 +454,16 @@ impl World {
         (from, &self.archetypes[other as usize].chunks[to as usize])
     }
 
-    /// Lets an empty chunk of a group go, or the group, that a run did not come to.
+    /// Lets an empty chunk of a group go, or the group, that a run did not come to. No other chunk gets another number by that:
+    /// plans name them by these.
     pub(crate) fn let_go(&mut self, archetype: u32, group: u32) {
         let data = &mut self.archetypes[archetype as usize];
         match data.groups[group as usize].open.last() {
-            Some(&chunk) => self.abandon(archetype, chunk),
+            // What was added for the run is the archetype's last.
+            Some(&chunk) if chunk as usize + 1 == data.chunks.len() => {
+                self.abandon(archetype, chunk);
+            }
+            Some(_) => self.settle_groups(archetype),
             None => {
                 data.forget_group(group);
                 self.settle_groups(archetype);

@@ -7,6 +7,7 @@ mod beside;
 mod menu;
 mod only;
 mod renamed;
+mod together;
 mod told;
 mod tools;
 

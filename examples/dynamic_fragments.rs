@@ -94,7 +94,7 @@ fn find<'r>(info: &'r FragmentInfo, path: &str) -> Anything<(&'r PlainField, usi
 
 /// A value of a fragment that is zero but for handles, which name nobody.
 fn blank(fields: &[PlainField], bytes: &mut [u8]) {
-    for field in fields {
+    for field in fields.iter().filter(|field| field.size() > 0) {
         let bytes = &mut bytes[field.offset()..][..field.size()];
         if field.value_type() == Some(TypeId::of::<Entity>()) {
             bytes.copy_from_slice(&handle(Entity::PLACEHOLDER));
@@ -201,6 +201,10 @@ fn inspect(
     bytes: &[u8],
     page: &mut String,
 ) -> Anything<()> {
+    if bytes.is_empty() {
+        // Nothing is to be seen there, and there may be very much of it.
+        return Ok(());
+    }
     if let Some((count, element)) = field.elements() {
         for at in 0..count {
             let bytes = &bytes[at * element.size()..][..element.size()];

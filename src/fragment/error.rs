@@ -65,6 +65,20 @@ pub enum FragmentError {
         /// How many can.
         limit: usize,
     },
+    /// Whether bytes are a value of a struct that was to be [defined](crate::fragment::FragmentRegistry::define_struct) would
+    /// be asked of more parts of it than can be: of such as have no bytes there can be as many as one likes.
+    #[error(
+        "whether bytes are a {name} would be asked of {checks} parts of it: {limit} is the limit"
+    )]
+    #[non_exhaustive]
+    TooManyChecks {
+        /// What was to be defined.
+        name: Box<str>,
+        /// So many parts; `usize::MAX` if there are more.
+        checks: usize,
+        /// How many can be.
+        limit: usize,
+    },
     /// A field was to be of a fragment that was not [defined as a
     /// struct](crate::fragment::FragmentRegistry::define_struct).
     #[error("the field {field:?} is to be a {of}, which was not defined by `define_struct`")]

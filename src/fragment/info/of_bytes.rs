@@ -3,6 +3,7 @@
 //! Of a type it is a function, which is called as it always was, column by column; of a struct that was defined at run time a
 //! walk over its table.
 
+use core::fmt;
 #[cfg(not(loom))]
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::fragment::DefinedStruct;
 use crate::fragment::{IsValue, MapEntities};
 
 /// What says which bytes are a value.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 pub(crate) enum WhichAreValues {
     Typed(IsValue),
@@ -22,12 +23,34 @@ pub(crate) enum WhichAreValues {
 }
 
 /// What changes the entities that a value names.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 pub(crate) enum MapPlain {
     Typed(MapEntities),
     #[cfg(not(loom))]
     Defined(Arc<DefinedStruct>),
+}
+
+/// Of a struct its name: all else is told of the fragment.
+impl fmt::Debug for WhichAreValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed(is_value) => f.debug_tuple("Typed").field(is_value).finish(),
+            #[cfg(not(loom))]
+            Self::Defined(defined) => f.debug_tuple("Defined").field(&defined.name()).finish(),
+        }
+    }
+}
+
+/// Of a struct its name: all else is told of the fragment.
+impl fmt::Debug for MapPlain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed(map) => f.debug_tuple("Typed").field(map).finish(),
+            #[cfg(not(loom))]
+            Self::Defined(defined) => f.debug_tuple("Defined").field(&defined.name()).finish(),
+        }
+    }
 }
 
 #[cfg(not(loom))]
@@ -46,7 +69,14 @@ impl WhichAreValues {
         if size == 0 {
             return (!self.has(&[])).then_some(0);
         }
-        let mut values = values.chunks_exact(size);
+        self.first_other_of(values.chunks_exact(size))
+    }
+
+    /// The first of some values that is none.
+    pub(crate) fn first_other_of<'a>(
+        &self,
+        mut values: impl Iterator<Item = &'a [u8]>,
+    ) -> Option<usize> {
         match self {
             Self::Typed(is_value) => values.position(|value| !is_value(value)),
             Self::Defined(defined) => values.position(|value| !defined.is_value(value)),

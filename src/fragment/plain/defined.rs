@@ -5,6 +5,7 @@
 //! ends soon, and takes little of the stack.
 
 use core::alloc::Layout;
+use core::fmt;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -19,17 +20,23 @@ use crate::fragment::{FragmentError, PlainField};
 const DEEPEST: usize = 64;
 /// No chunk has more bytes.
 const LARGEST: usize = MEGACHUNK_CHUNKS * CHUNK_BYTES;
+/// Whether bytes are a value is asked of no more parts: each of the largest one's bytes may be one in a few structs. Parts
+/// without bytes would be without end else, where each struct has several of the one before.
+const MOST_CHECKS: usize = 4 * LARGEST;
 
 /// A struct that was defined at run time.
-#[derive(Debug)]
 pub(crate) struct DefinedStruct {
     name: Box<str>,
     fields: Box<[PlainField]>,
     layout: Layout,
     shape: u64,
     depth: usize,
-    is_checked: bool,
-    names_entities: bool,
+    /// The fields of which some bytes are no value.
+    checked: Box<[u32]>,
+    /// Those that can name entities: such as have bytes.
+    naming: Box<[u32]>,
+    /// So many parts are asked for a value.
+    checks: usize,
 }
 
 impl DefinedStruct {
@@ -62,15 +69,26 @@ impl DefinedStruct {
         }
         let layout = laid.pad_to_align();
         check_layout(name, layout)?;
-        let types = || placed.iter().map(PlainField::of);
-        let depth = deeper(name, types().map(FieldType::depth).max())?;
+        let depth = deeper(name, placed.iter().map(|field| field.of().depth()).max())?;
+        let checked = those(&placed, |field| field.of().is_checked());
+        let checks = checked.iter().map(|&at| placed[at as usize].of().checks());
+        let checks = checks.fold(1, usize::saturating_add);
+        if checks > MOST_CHECKS {
+            return Err(FragmentError::TooManyChecks {
+                name: name.into(),
+                checks,
+                limit: MOST_CHECKS,
+            });
+        }
         Ok(Self {
             name: name.into(),
             layout,
             shape: shape::of_struct(&placed, layout.size()),
             depth,
-            is_checked: types().any(FieldType::is_checked),
-            names_entities: types().any(FieldType::names),
+            checked,
+            // What has no bytes has none that change.
+            naming: those(&placed, |field| field.size() > 0 && field.of().names()),
+            checks,
             fields: placed.into(),
         })
     }
@@ -98,24 +116,29 @@ impl DefinedStruct {
 
     /// Whether some bytes are no value, so that each is looked at.
     pub(crate) fn is_checked(&self) -> bool {
-        self.is_checked
+        !self.checked.is_empty()
+    }
+
+    /// So many parts are asked whether bytes are a value.
+    pub(super) fn checks(&self) -> usize {
+        self.checks
     }
 
     /// Whether a value can name entities.
     pub(crate) fn names_entities(&self) -> bool {
-        self.names_entities
+        !self.naming.is_empty()
     }
 
     /// Whether bytes, as many as a value has, are one: each field's. Those that are of no field may be any.
     pub(crate) fn is_value(&self, bytes: &[u8]) -> bool {
         let part = |field: &PlainField| &bytes[field.offset()..][..field.size()];
-        let mut checked = self.fields.iter().filter(|field| field.of().is_checked());
+        let mut checked = self.checked.iter().map(|&at| &self.fields[at as usize]);
         checked.all(|field| field.of().is_value(part(field)))
     }
 
     /// Changes the entities that a value names to those that they have become.
     pub(crate) fn map(&self, bytes: &mut [u8], entities: &EntityMap) {
-        for field in self.fields.iter().filter(|field| field.of().names()) {
+        for field in self.naming.iter().map(|&at| &self.fields[at as usize]) {
             let part = &mut bytes[field.offset()..][..field.size()];
             field.of().map(part, entities);
         }
@@ -139,8 +162,31 @@ impl DefinedStruct {
             Some(field) => format!("`{}: {}`", field.name(), field.of().name()),
         };
         let (here, there) = (told(&self.fields), told(&other.fields));
-        Some(format!("field {at} is {here} there, and {there} here"))
+        // Names are told as they are spoken, types by what they are called.
+        let but = match here == there {
+            true => ", as it is written (`r#`), or of another type that is called so",
+            false => "",
+        };
+        Some(format!("field {at} is {here} there, and {there} here{but}"))
     }
+}
+
+/// Its fields are told by their number: each leads to others.
+impl fmt::Debug for DefinedStruct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("DefinedStruct");
+        shown.field("name", &self.name);
+        shown.field("layout", &self.layout);
+        shown.field("fields", &self.fields.len());
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Which of some fields are so.
+fn those(fields: &[PlainField], are: impl Fn(&PlainField) -> bool) -> Box<[u32]> {
+    let fields = (0..).zip(fields);
+    let those = fields.filter(|(_, field)| are(field));
+    those.map(|(at, _)| at).collect()
 }
 
 /// Whether both are called the same, and are of one type: also as it is written, which its shape tells.
@@ -149,7 +195,6 @@ fn is_field_of(one: &PlainField, other: &PlainField) -> bool {
 }
 
 /// So many values of one type, one behind the other.
-#[derive(Debug)]
 pub(super) struct DefinedArray {
     name: Box<str>,
     length: usize,
@@ -168,6 +213,11 @@ impl DefinedArray {
     ) -> Result<Self, FragmentError> {
         check_layout(of_struct, of.layout())?;
         let one = of.layout();
+        // Also of such as have no bytes: who shows a value goes from one to the next.
+        if length > LARGEST {
+            let size = length.saturating_mul(one.size().max(1));
+            return Err(too_large(of_struct, size, one.align()));
+        }
         let size = one.size().checked_mul(length);
         let layout = size.and_then(|size| Layout::from_size_align(size, one.align()).ok());
         Ok(Self {
@@ -210,6 +260,15 @@ impl DefinedArray {
         self.length > 0 && self.element.of().names()
     }
 
+    /// So many parts are asked whether bytes are a value: if its elements have none, of one.
+    pub(super) fn checks(&self) -> usize {
+        let length = match self.element.size() {
+            0 => self.length.min(1),
+            _ => self.length,
+        };
+        length.saturating_mul(self.element.of().checks())
+    }
+
     pub(super) fn is_value(&self, bytes: &[u8]) -> bool {
         let of = self.element.of();
         match self.element.size() {
@@ -222,6 +281,16 @@ impl DefinedArray {
     pub(super) fn map(&self, bytes: &mut [u8], entities: &EntityMap) {
         let values = bytes.chunks_exact_mut(self.element.size().max(1));
         values.for_each(|value| self.element.of().map(value, entities));
+    }
+}
+
+/// What its elements are is told by their name: it may lead to others.
+impl fmt::Debug for DefinedArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("DefinedArray");
+        shown.field("name", &self.name);
+        shown.field("layout", &self.layout);
+        shown.finish_non_exhaustive()
     }
 }
 

@@ -56,7 +56,8 @@ impl<'a> FieldDefinition<'a> {
         Self::new(name, Asked::Type(FieldType::of::<T>()))
     }
 
-    /// A field of a struct that was [defined](FragmentRegistry::define_struct) before, in the same registry.
+    /// A field of a struct that was [defined](FragmentRegistry::define_struct) before, in the same registry. An id of another
+    /// registry is not detected otherwise than by there being no such struct here: it means whichever has this number.
     pub fn defined(name: &'a str, id: FragmentId) -> Self {
         Self::new(name, Asked::Fragment(id))
     }

@@ -57,6 +57,10 @@ use crate::fragment::{Plain, PlainVariant};
 ///             _ => String::new(),
 ///         };
 ///         *page += &format!("{:1$}{2}: {3}{shown}\n", "", 2 * depth, field.name(), field.type_name());
+///         // In what has no bytes nothing is to be seen, and there may be very much of it.
+///         if bytes.is_empty() {
+///             continue;
+///         }
 ///         show(page, depth + 1, field.fields(), bytes);
 ///         if let Some((count, element)) = field.elements() {
 ///             for at in 0..count {

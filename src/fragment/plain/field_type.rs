@@ -151,6 +151,16 @@ impl FieldType {
         }
     }
 
+    /// So many parts are asked whether bytes are a value, if some are none: one of a type of the program's.
+    #[cfg(not(loom))]
+    pub(super) fn checks(&self) -> usize {
+        match self {
+            Self::Known(_) => 1,
+            Self::Struct(defined) => defined.checks(),
+            Self::Array(array) => array.checks(),
+        }
+    }
+
     /// Whether a value can name entities.
     #[cfg(not(loom))]
     pub(super) fn names(&self) -> bool {

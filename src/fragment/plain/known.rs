@@ -96,8 +96,9 @@ fn entity_of(bytes: &[u8]) -> Option<Entity> {
 // SAFETY: an array has no padding between or behind its elements, of which each stays a value.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
     const IS_VALUE: Option<IsValue> = match T::IS_VALUE {
-        None => None,
-        Some(_) => Some(are_values::<T>),
+        // Of none all are.
+        Some(_) if N > 0 => Some(are_values::<T>),
+        _ => None,
     };
 
     const MAP_ENTITIES: Option<MapEntities> = match T::MAP_ENTITIES {
@@ -209,6 +210,6 @@ mod tests {
         assert!(is_value::<[bool; 3]>(&[0, 1, 1]));
         assert!(!is_value::<[bool; 3]>(&[0, 1, 2]));
         assert!(!is_value::<[[bool; 1]; 3]>(&[2, 1, 0]));
-        assert!(is_value::<[bool; 0]>(&[]));
+        assert!(<[bool; 0]>::IS_VALUE.is_none() && <[[bool; 0]; 7]>::IS_VALUE.is_none());
     }
 }

@@ -19,7 +19,8 @@ impl FragmentRegistry {
     /// between fields, and behind the last, belong to the value, as those to which [`define_plain`](Self::define_plain) rounds
     /// a size up: they may be any, are hashed and saved, and are best written as zeros; none are there where fields go from the
     /// widest to the narrowest, and one fills what is left. A Rust struct that is [plain](crate::plain), with the same fields,
-    /// is the same to a file: what one has saved the other loads.
+    /// is the same to a file: what one has saved the other loads. (If the type of a field has no shape, [`SHAPE`](crate::fragment::Plain::SHAPE)
+    /// is 0, the struct has none either, and files take any struct of its size and alignment for it.)
     ///
     /// ```
     /// use megachunk::fragment::FieldDefinition;
@@ -66,8 +67,11 @@ impl FragmentRegistry {
     ///   [`FieldsOtherwise`](FragmentError::FieldsOtherwise) if a struct is that has other fields;
     /// - [`NoFields`](FragmentError::NoFields), [`FieldTwice`](FragmentError::FieldTwice), and
     ///   [`EmptyName`](FragmentError::EmptyName), also of a field;
-    /// - [`TooLarge`](FragmentError::TooLarge) if no chunk is as large, [`TooAligned`](FragmentError::TooAligned), and
-    ///   [`TooDeep`](FragmentError::TooDeep) if more than 64 structs and arrays that were defined lie in each other;
+    /// - [`TooLarge`](FragmentError::TooLarge) if no chunk is as large, or has as many bytes as an array has elements (also such
+    ///   as have none), [`TooAligned`](FragmentError::TooAligned), and [`TooDeep`](FragmentError::TooDeep) if more than 64
+    ///   structs and arrays that were defined lie in each other;
+    /// - [`TooManyChecks`](FragmentError::TooManyChecks) if whether bytes are a value would be asked of more than four parts
+    ///   for each byte of the largest chunk;
     /// - [`Unknown`](FragmentError::Unknown) and [`NotDefinedSo`](FragmentError::NotDefinedSo) of a field of a
     ///   [fragment](FieldDefinition::defined);
     /// - [`TooMany`](FragmentError::TooMany).

@@ -2,7 +2,10 @@
 
 use core::alloc::Layout;
 
-use megachunk::fragment::{FieldDefinition, FragmentError, FragmentRegistry, Plain};
+use megachunk::entity::EntityMap;
+use megachunk::fragment::{
+    FieldDefinition, FragmentError, FragmentRegistry, MapEntities, Plain, Value,
+};
 use megachunk::prelude::FragmentId;
 
 /// The error for which a struct is not defined.
@@ -78,21 +81,93 @@ fn what_no_chunk_holds_is_refused() {
             .define_struct("large", &[byte("bytes").array(mebibyte)])
             .is_ok()
     );
+    let nothing = || FieldDefinition::of::<()>("nothing");
     for fields in [
         vec![byte("bytes").array(mebibyte + 1)],
         vec![byte("bytes").array(mebibyte), byte("more")],
         vec![byte("bytes").array(usize::MAX)],
         vec![byte("bytes").array(usize::MAX / 2).array(3)],
         vec![FieldDefinition::of::<u64>("numbers").array(usize::MAX / 8)],
-        vec![byte("less"), FieldDefinition::of::<Page>("none").array(0)],
+        // Nobody goes over so many, though they have no bytes.
+        vec![nothing().array(mebibyte + 1)],
+        vec![nothing().array(usize::MAX)],
+        vec![byte("none").array(0).array(mebibyte + 1)],
     ] {
         let error = refused(&registry, "larger", &fields);
-        let is_it = matches!(
-            error,
-            FragmentError::TooLarge { .. } | FragmentError::TooAligned { .. }
-        );
+        let is_it = matches!(&error, FragmentError::TooLarge { name, .. } if **name == *"larger");
         assert!(is_it, "{error}");
     }
+    let pages = [byte("less"), FieldDefinition::of::<Page>("none").array(0)];
+    let error = refused(&registry, "pages", &pages);
+    assert!(
+        matches!(error, FragmentError::TooAligned { align: 8192, .. }),
+        "{error}"
+    );
+}
+
+/// The last of some structs, each with two fields of the one before and the first with two of this type, and the error for
+/// which there is no other.
+fn doubled<T: Plain>(
+    registry: &FragmentRegistry,
+    levels: usize,
+) -> Result<FragmentId, FragmentError> {
+    let first = [FieldDefinition::of::<T>("a"), FieldDefinition::of::<T>("b")];
+    let mut last = registry.define_struct("0", &first)?.id();
+    for level in 1..levels {
+        let two = ["a", "b"].map(|name| FieldDefinition::defined(name, last));
+        last = registry.define_struct(&level.to_string(), &two)?.id();
+    }
+    Ok(last)
+}
+
+/// It has no bytes, and is asked for all the same.
+#[derive(Clone, Copy)]
+struct Asked;
+// SAFETY: no bytes.
+unsafe impl Plain for Asked {
+    const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|bytes| bytes.is_empty());
+    const MAP_ENTITIES: Option<MapEntities> = Some(|_, _| ());
+}
+
+#[test]
+fn what_would_be_asked_without_end_is_not() {
+    // Of none of these bytes are asked: there are none, of 2^60 fields.
+    let registry = FragmentRegistry::new();
+    let id = doubled::<[bool; 0]>(&registry, 60).unwrap();
+    let mut value = Value::from_bytes(&registry, id, &[]).unwrap();
+    let lent = value.lend_mut(&registry).unwrap();
+    assert!(!lent.map_entities(&EntityMap::default()).unwrap());
+    assert!(format!("{:?}", registry.get(id).unwrap()).len() < 10_000);
+    // Who has no bytes and wants to be asked is, but not without end.
+    let registry = FragmentRegistry::new();
+    let error = doubled::<Asked>(&registry, 60).unwrap_err();
+    let is_it = matches!(&error, FragmentError::TooManyChecks { name, limit, .. }
+        if **name == *"21" && *limit == 4 << 20);
+    assert!(is_it, "{error}");
+    let last = registry.find("20").unwrap().id();
+    assert!(Value::from_bytes(&registry, last, &[]).is_ok());
+    // In an array all that have no bytes are one; those that have some are so many.
+    let many = FieldDefinition::defined("many", last).array(1 << 20);
+    assert!(registry.define_struct("many", &[many]).is_ok());
+    let some = [
+        byte("byte"),
+        FieldDefinition::defined("asked", registry.find("10").unwrap().id()),
+    ];
+    let some = registry.define_struct("some", &some).unwrap().id();
+    let some = |count| [FieldDefinition::defined("all", some).array(count)];
+    assert!(registry.define_struct("few", &some(1_000)).is_ok());
+    let error = refused(&registry, "more", &some(1 << 12));
+    assert!(
+        matches!(error, FragmentError::TooManyChecks { .. }),
+        "{error}"
+    );
+    // A flag in each byte, in two structs, is no more than can be.
+    let flag = [FieldDefinition::of::<bool>("on")];
+    let flag = registry.define_struct("flag", &flag).unwrap().id();
+    let flag = [FieldDefinition::defined("flag", flag)];
+    let flag = registry.define_struct("flags", &flag).unwrap().id();
+    let all = [FieldDefinition::defined("all", flag).array(1 << 20)];
+    assert!(registry.define_struct("all", &all).is_ok());
 }
 
 #[test]
@@ -133,6 +208,15 @@ fn a_struct_is_no_other_that_has_its_name() {
         assert_eq!(error.to_string(), told);
     }
     assert_eq!(registry.define_struct("pair", &fields).unwrap().id(), id);
+    // Both are told alike, and are not.
+    registry.define_struct("raw", &[byte("type")]).unwrap();
+    let error = refused(&registry, "raw", &[byte("r#type")]);
+    assert!(
+        error
+            .to_string()
+            .contains("`type: u8` here, as it is written (`r#`), or of"),
+        "{error}"
+    );
     // Nor is it one of another kind.
     registry
         .define_plain("bytes", Layout::new::<[u8; 2]>())

@@ -84,10 +84,11 @@ impl Conversion {
         }
     }
 
-    /// Of values that were laid out so, of a fragment that is defined at run time here: from bytes to bytes.
+    /// Of values that were laid out so, and have this shape (0: any), of a fragment that is defined at run time here: from
+    /// bytes to bytes.
     pub(super) fn of_bytes(
         name: &str,
-        old: Layout,
+        (old, shape): (Layout, u64),
         function: impl Fn(&[u8], &mut [u8]) + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
     ) -> Self {
         /// What stands for the type of the old bytes, and of the new ones: no type, and not the same.
@@ -106,7 +107,7 @@ impl Conversion {
                 id: TypeId::of::<OldBytes>(),
                 name: "",
                 layout: old.pad_to_align(),
-                shape: 0,
+                shape,
                 is_value: None,
             },
             new: TypeId::of::<NewBytes>(),

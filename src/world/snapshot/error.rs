@@ -215,10 +215,13 @@ pub enum SnapshotError {
     },
     /// Fragments' values had another size or alignment when the snapshot was made, or other
     /// [fields](crate::fragment::Plain::SHAPE): they become those of today by
-    /// [`LoadOptions::convert`](crate::world::LoadOptions::convert), or are [taken as they
-    /// are](crate::world::LoadOptions::take_as_is); [what else can be done](crate::world::World::load).
+    /// [`LoadOptions::convert`](crate::world::LoadOptions::convert) (by
+    /// [`convert_bytes`](crate::world::LoadOptions::convert_bytes), or
+    /// [`convert_bytes_shaped`](crate::world::LoadOptions::convert_bytes_shaped), of what is defined at run time), or are
+    /// [taken as they are](crate::world::LoadOptions::take_as_is); [what else can be done](crate::world::World::load).
     #[error(
-        "{}: see `LoadOptions::convert`, which makes today's values of those of the snapshot",
+        "{}: see `LoadOptions::convert`, or `convert_bytes` for what is defined at run time, which makes today's values of \
+         those of the snapshot",
         listed(fragments.iter(), "; ")
     )]
     #[non_exhaustive]
@@ -364,10 +367,15 @@ pub struct ChangedLayout {
     pub saved_size: u64,
     /// Alignment in the snapshot.
     pub saved_align: u64,
+    /// The [shape](crate::fragment::Plain::SHAPE) of its values in the snapshot; 0 if the file does not know it. (For
+    /// [`convert_bytes_shaped`](crate::world::LoadOptions::convert_bytes_shaped).)
+    pub saved_shape: u64,
     /// Bytes of a value here.
     pub size: usize,
     /// Alignment here.
     pub align: usize,
+    /// The shape here; 0 if it is not known.
+    pub shape: u64,
 }
 
 impl fmt::Display for ChangedLayout {
@@ -377,8 +385,10 @@ impl fmt::Display for ChangedLayout {
             kind: _,
             saved_size,
             saved_align,
+            saved_shape: _,
             size,
             align,
+            shape: _,
         } = self;
         if (*saved_size, *saved_align) == (*size as u64, *align as u64) {
             return write!(

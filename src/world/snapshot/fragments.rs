@@ -447,8 +447,10 @@ fn find_fragment<'r>(
             kind: info.kind(),
             saved_size: told.size,
             saved_align: told.align,
+            saved_shape: told.shape,
             size,
             align,
+            shape: info.shape(),
         };
         return Err(SnapshotError::Layout {
             fragments: [changed].into(),

@@ -66,7 +66,8 @@ impl World {
     /// of it: its values in older files are refused ([`Layout`](SnapshotError::Layout); of a type of the state,
     /// [`StateNotRead`](SnapshotError::StateNotRead)), also if they have as many bytes. So who loads says how they become
     /// values of today, which [`LoadOptions::convert`] does while they come, in whatever role, and
-    /// [`convert_state`](LoadOptions::convert_state) of types of the state: the old type stands where only loading knows it, and no universe is told of it. (Where only names of fields are the difference, or variants
+    /// [`convert_state`](LoadOptions::convert_state) of types of the state, and [`convert_bytes`](LoadOptions::convert_bytes) of
+    /// fragments that are defined at run time, which have no type: the old type stands where only loading knows it, and no universe is told of it. (Where only names of fields are the difference, or variants
     /// that an enum did not have, the old values can be [taken as they are](LoadOptions::take_as_is); the [states of an
     /// application](crate::processor::State::register) are found by their names.)
     ///

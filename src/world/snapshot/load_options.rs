@@ -362,8 +362,12 @@ impl LoadOptions {
     /// Values of a fragment of this name that the file has in so many bytes, with this alignment, come as `convert` makes them,
     /// for a fragment that is defined here at run time and is of no type, [by its fields](crate::fragment::FragmentRegistry::define_struct)
     /// or [by its layout](crate::fragment::FragmentRegistry::define_plain): what a script had once, and has otherwise now. As
-    /// [`convert`](Self::convert) does with types; where both are said for one name, the first that is for what the file has is
-    /// taken. A size that is no multiple of the alignment is rounded up to one, as where it is defined.
+    /// [`convert`](Self::convert) does with types. A size that is no multiple of the alignment is rounded up to one, as where it
+    /// is defined.
+    ///
+    /// All that the file can have in this size and alignment comes to the first call that names them, whatever its fields
+    /// were: of several versions that are laid out alike each is told by its shape, in a
+    /// [call of its own](Self::convert_bytes_shaped).
     ///
     /// `convert` gets the old bytes, whatever they are, and as many as the new value has, all zero, to write. What it leaves is
     /// asked whether it is a value: a `bool` that is none, or a handle, is an error
@@ -371,7 +375,8 @@ impl LoadOptions {
     /// in fields are led to the new ones afterwards where it is [loaded](crate::world::World::load_remapped) so.
     ///
     /// Values that may be meant as they are, because layout and fields are those of today, or of one of the two no fields are
-    /// known, come as they are.
+    /// known, come as they are. A fragment that has become a struct without bytes, or was one, is not converted: that is a
+    /// tag, which is another role, and refused as any other in another role.
     ///
     /// ```
     /// use core::alloc::Layout;
@@ -406,7 +411,52 @@ impl LoadOptions {
         old: Layout,
         convert: impl Fn(&[u8], &mut [u8]) + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
     ) -> Self {
-        let conversion = Conversion::of_bytes(name, old, convert);
+        let conversion = Conversion::of_bytes(name, (old, 0), convert);
+        self.conversions.push(conversion);
+        self
+    }
+
+    /// As [`convert_bytes`](Self::convert_bytes), of those values only whose [shape](Plain::SHAPE) in the file is this one: for
+    /// one of several versions that are laid out alike, one call for each. What was
+    /// [defined by its fields](crate::fragment::FragmentRegistry::define_struct) has it as
+    /// [`FragmentInfo::shape`](crate::fragment::FragmentInfo::shape), which is the same number wherever these fields are
+    /// defined; and who is refused is [told](crate::world::ChangedLayout::saved_shape) which one the file has. Such a call goes
+    /// before those that name no shape, whichever was first. Where the file knows no shape, or this one is 0, it says what
+    /// `convert_bytes` says.
+    ///
+    /// ```
+    /// use megachunk::fragment::FieldDefinition;
+    /// use megachunk::prelude::*;
+    ///
+    /// # let number = FieldDefinition::of::<u32>;
+    /// # let mut then = World::new();
+    /// # let old = then.registry().define_struct("health", &[number("most"), number("now")])?.id();
+    /// # let bytes = [100_u32, 7].map(u32::to_ne_bytes).concat();
+    /// # let ant = then.create_dynamic(Value::from_bytes(then.registry(), old, &bytes)?.into())?;
+    /// # let old_file = then.to_snapshot(&Default::default())?;
+    /// let fields = |names: [&'static str; 2]| names.map(FieldDefinition::of::<u32>);
+    /// // What there was once is defined where nobody else looks: two versions of one layout.
+    /// let once = FragmentRegistry::new();
+    /// let v1 = once.define_struct("v1", &fields(["now", "most"]))?;
+    /// let v2 = once.define_struct("v2", &fields(["most", "now"]))?;
+    /// let options = LoadOptions::new()
+    ///     .convert_bytes_shaped("health", v1.layout(), v1.shape(), |old, new| new.copy_from_slice(&old[..4]))
+    ///     .convert_bytes_shaped("health", v2.layout(), v2.shape(), |old, new| new.copy_from_slice(&old[4..]));
+    /// let universe = Universe::new();
+    /// let health = universe.registry().define_struct("health", &[FieldDefinition::of::<u32>("now")])?.id();
+    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// assert_eq!(world.get_dynamic(ant, health)?.bytes()?, 7_u32.to_ne_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn convert_bytes_shaped(
+        mut self,
+        name: &str,
+        old: Layout,
+        shape: u64,
+        convert: impl Fn(&[u8], &mut [u8]) + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Self {
+        let conversion = Conversion::of_bytes(name, (old, shape), convert);
         self.conversions.push(conversion);
         self
     }

@@ -177,3 +177,71 @@ fn handles_that_are_made_of_bytes_come_with_new_ids() {
     let refused = Value::from_bytes(copy.registry(), id, &[0; 16]).unwrap_err();
     assert!(matches!(refused, FragmentError::NotAValue { .. }));
 }
+
+#[test]
+fn of_two_versions_that_were_laid_out_alike_each_has_its_conversion() {
+    let v1 = [number("now"), number("most")];
+    let v2 = [number("most"), number("now")];
+    let v3 = [
+        number("now"),
+        number("most"),
+        FieldDefinition::of::<bool>("heals"),
+    ];
+    let of = |fields: &[FieldDefinition<'_>]| {
+        let registry = FragmentRegistry::new();
+        let info = registry.define_struct("once", fields).unwrap();
+        (info.layout(), info.shape())
+    };
+    let ((layout, of_v1), (same, of_v2), (_, of_v3)) = (of(&v1), of(&v2), of(&v3));
+    assert!(layout == same && of_v1 != of_v2);
+    let from_v1 = |old: &[u8], new: &mut [u8]| new[..8].copy_from_slice(old);
+    let from_v2 = |old: &[u8], new: &mut [u8]| {
+        new[..8].copy_from_slice(old);
+        new[..8].rotate_left(4);
+    };
+    let bytes = |all: [u32; 2]| all.map(u32::to_ne_bytes).concat();
+    let old = saved(&v1, &bytes([7, 100]));
+    let newer = saved(&v2, &bytes([100, 7]));
+    // Who is refused is told which one the file has.
+    for ((file, _), shape) in [(&old, of_v1), (&newer, of_v2)] {
+        let refused = World::from_snapshot(file, universe(&v3).0).unwrap_err();
+        let told = refused.to_string();
+        assert!(
+            told.contains("`LoadOptions::convert`, or `convert_bytes`"),
+            "{told}"
+        );
+        let SnapshotError::Layout { fragments, .. } = refused else {
+            panic!("{told}");
+        };
+        let changed = &fragments[0];
+        assert_eq!((changed.saved_shape, changed.shape), (shape, of_v3));
+        assert_eq!(changed.saved_size, layout.size() as u64);
+    }
+    let expected = [&bytes([7, 100])[..], &[0; 4]].concat();
+    let shaped = || {
+        LoadOptions::new()
+            .convert_bytes_shaped("health", layout, of_v1, from_v1)
+            .convert_bytes_shaped("health", layout, of_v2, from_v2)
+    };
+    // The one without a shape stands first, and is for what is left.
+    let behind = LoadOptions::new()
+        .convert_bytes("health", layout, from_v1)
+        .convert_bytes_shaped("health", layout, of_v2, from_v2);
+    for options in [shaped(), behind] {
+        for (file, ant) in [&old, &newer] {
+            let (here, id) = universe(&v3);
+            let world = World::from_snapshot_with(file, here, &options).unwrap();
+            let lent = world.get_dynamic(*ant, id).unwrap();
+            assert_eq!(lent.bytes().unwrap(), expected);
+        }
+    }
+    // What is of another shape is for none of them, nor what is that of today.
+    let (other, _) = saved(&[number("now"), number("least")], &bytes([7, 1]));
+    let refused = World::from_snapshot_with(&other, universe(&v3).0, &shaped()).unwrap_err();
+    assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
+    let (file, ant) = &old;
+    let (here, id) = universe(&v1);
+    let world = World::from_snapshot_with(file, here, &shaped()).unwrap();
+    let lent = world.get_dynamic(*ant, id).unwrap();
+    assert_eq!(lent.bytes().unwrap(), bytes([7, 100]));
+}

@@ -269,8 +269,8 @@ impl<'w> Slice<'w> {
                 for chunk in chunks {
                     // Else they have one together.
                     let asked = if in_column { chunk.rows.len() } else { 1 };
-                    let mut values = self.values(data, info, &chunk.rows[..asked]);
-                    if let Some(at) = values.position(|value| !which.has(value)) {
+                    let values = self.values(data, info, &chunk.rows[..asked]);
+                    if let Some(at) = which.first_other_of(values) {
                         let entity = entity_in(data, chunk.rows[at]);
                         return Err(unloadable(info, Some(entity)));
                     }

@@ -378,14 +378,13 @@ impl<'w> Part<'w> {
 
     /// The first row of a chunk whose value of a fragment, or all of whose, would not be loaded.
     fn wrong_row(&self, data: &Archetype, chunk: &Chunk, info: &FragmentInfo) -> Option<usize> {
+        let which = info.which_are_values()?;
         let size = info.layout().size();
         if let Some(at) = data.column_of(info.id()) {
             let column = chunk.array(data.columns[at].offset);
             // SAFETY: plain values of this size, one a row; those without one have no column.
             let bytes = unsafe { bytes_of(column, chunk.len as usize * size) };
-            return bytes
-                .chunks_exact(size)
-                .position(|value| !info.is_value(value));
+            return which.first_other(bytes, size);
         }
         let value = match data.shared_at(info.id()) {
             Some(at) => self.world.shared_at(data, chunk, at),
@@ -397,7 +396,7 @@ impl<'w> Part<'w> {
         };
         // SAFETY: a plain value of this fragment, or none of its bytes.
         let bytes = unsafe { bytes_of(value, size) };
-        (!info.is_value(bytes)).then_some(0)
+        (!which.has(bytes)).then_some(0)
     }
 }
 

@@ -65,13 +65,15 @@
 //! begun, as with rayon, and not on the helper's thread.
 //!
 //! *Progress.* Handing a job over is a call of [`Workers::spawn`] and some atomic accesses, none of which waits; so is
-//! beginning it. The library holds no lock meanwhile, so a method may take locks of its own (not one that the
+//! beginning it. A `spawn` that waits until a worker takes the job can wait for ever: workers call it from within their jobs,
+//! all of them at once, it may be. The library holds no lock meanwhile, so a method may take locks of its own (not one that the
 //! caller holds while it asks: that of a `Mutex<World>`, say). Within [`threads`](Workers::threads) and [`spawn`](Workers::spawn) that thread has no workers: parallel
 //! work that they begin they do alone, and jobs that they run do nothing there.
 //!
 //! *Threads.* A method is called on whichever thread asks: the one within [`with_workers`], or one that runs a job. That asks
 //! for a loop within the loop; and, before it works, for two others to help as it does, so that who begins a loop hands over
-//! two jobs at most, however many threads there are. So several may call at once; and who runs a job holds no lock that a
+//! two jobs at most, however many threads there are. (A thread that is turned away, since enough are at it, asks two for it all
+//! the same.) So several may call at once; and who runs a job holds no lock that a
 //! method takes. A thread that asks, or
 //! runs a job, is one thread from the beginning to the end: a fibre must not go on on another thread in the
 //! middle. It may wait, and others go on on its thread meanwhile; where several of them are within [`with_workers`], what any of

@@ -5,8 +5,8 @@ use super::Job;
 /// Threads of a program's own, which may help with parallel work: a job system, as the library sees it. For others to
 /// implement.
 ///
-/// What each method must keep is little, and what comes of one that does not is slow at worst: see
-/// [the contract](crate::workers#the-contract).
+/// What each method must keep is little, and what comes of one that does not is slow at worst, but of one that does not come
+/// back: see [the contract](crate::workers#the-contract).
 pub trait Workers: Send + Sync {
     /// How many threads work on one parallel call at once at most, with the one that asks: one says that nobody helps. (More
     /// may be at work where loops stand within loops, or several threads ask. One that waits in the middle of such a call and
@@ -19,7 +19,10 @@ pub trait Workers: Send + Sync {
     /// Takes a job for another thread, to [run](Job::run) it soon, or else to let it go: who asks does what nobody helps
     /// with.
     ///
-    /// It should come back at once: who asks is about to begin. Jobs of which nothing is left to do, or that as many threads
+    /// It is called from within jobs, too, on the workers' own threads: who helps asks others before it works, and for loops of its
+    /// own. So it must not wait until somebody takes a job (a rendezvous, a full queue's `send`): those who would may all be
+    /// waiting in here, and the call never ends. If a queue is full, drop the job
+    /// ([`try_send`](std::sync::mpsc::SyncSender::try_send)). Nor should it take long: who asks is about to begin. Jobs of which nothing is left to do, or that as many threads
     /// are at as there [may be](Self::threads), are back at once, so a queue need not be cleared of them. Where 4,096 jobs
     /// wait that nobody has run or dropped, of calls of [`with_workers`](super::with_workers) with these workers on one thread,
     /// no more are made in them, so that a queue that nobody takes from stays short; other workers are not held up by that.

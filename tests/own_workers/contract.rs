@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -696,6 +696,70 @@ impl Workers for Starts {
         if !(self.dropped)(nth) {
             thread::spawn(move || job.run());
         }
+    }
+}
+
+/// A queue with room for one job: where that is full, a job is let go.
+struct Narrow {
+    queue: mpsc::SyncSender<Job>,
+    asker: thread::ThreadId,
+    by_its_own: AtomicUsize,
+    let_go: AtomicUsize,
+}
+
+impl Workers for Narrow {
+    fn threads(&self) -> usize {
+        16
+    }
+
+    fn spawn(&self, job: Job) {
+        if thread::current().id() != self.asker {
+            self.by_its_own.fetch_add(1, Ordering::Relaxed);
+        }
+        // (Who waited here until somebody takes it would be the one that is to.)
+        if self.queue.try_send(job).is_err() {
+            self.let_go.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn a_queue_that_is_full_lets_jobs_go_that_workers_give_it_from_within_theirs() {
+    let (queue, taken) = mpsc::sync_channel::<Job>(1);
+    let taken = Arc::new(Mutex::new(taken));
+    let work = |_| {
+        let taken = Arc::clone(&taken);
+        thread::spawn(move || {
+            loop {
+                let job = taken.lock().unwrap().recv();
+                let Ok(job) = job else { break };
+                job.run();
+            }
+        })
+    };
+    let threads: Vec<_> = (0..2).map(work).collect();
+    let narrow = Arc::new(Narrow {
+        queue,
+        asker: thread::current().id(),
+        by_its_own: AtomicUsize::new(0),
+        let_go: AtomicUsize::new(0),
+    });
+    let mut world = numbers(100_000);
+    let sum = AtomicUsize::new(0);
+    with_workers(narrow.clone(), || {
+        let mut all = world.query::<&u32, ()>().unwrap();
+        all.par_for_each(|&n| {
+            sum.fetch_add(n as usize, Ordering::Relaxed);
+            // Two threads, each of which asks two others before it works, and room for one job.
+            let some = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
+            assert!(comes(|| some(&narrow.by_its_own) && some(&narrow.let_go)));
+        });
+    });
+    assert_eq!(sum.into_inner(), 100_000 * 99_999 / 2);
+    let narrow = Arc::into_inner(narrow).expect("no job keeps it");
+    drop(narrow);
+    for thread in threads {
+        thread.join().expect("jobs do not panic");
     }
 }
 

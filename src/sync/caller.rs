@@ -54,6 +54,8 @@ struct Work {
     work: usize,
     /// How long other work has taken within it.
     within: Duration,
+    /// Until when its time is that of what it was begun in, which has ended before it.
+    charged: Option<Instant>,
 }
 
 struct UnderWay {
@@ -68,18 +70,26 @@ impl UnderWay {
             begun: self.begun,
             work,
             within: Duration::ZERO,
+            charged: None,
         });
         self.begun
     }
 
-    /// One has ended, which took so long: how long other work took within it. The one that it was begun in has that as others'.
-    fn end(&mut self, begun: u64, all: Duration) -> Duration {
+    /// One has ended, now, which took so long: how long other work took within it. The one that it was begun in has that as
+    /// others', once: of what was begun within it and goes on, that has what is left.
+    fn end(&mut self, begun: u64, all: Duration, now: Instant) -> Duration {
         let Some(at) = self.all.iter().rposition(|other| other.begun == begun) else {
             return Duration::ZERO;
         };
         let ended = self.all.remove(at);
+        if let Some(goes_on) = self.all.get_mut(at) {
+            goes_on.charged = Some(now);
+        }
         if let Some(outer) = at.checked_sub(1).and_then(|at| self.all.get_mut(at)) {
-            outer.within = outer.within.saturating_add(all);
+            let left = ended
+                .charged
+                .map_or(all, |until| now.saturating_duration_since(until));
+            outer.within = outer.within.saturating_add(left);
         }
         ended.within
     }
@@ -137,10 +147,11 @@ impl Measured {
 
     /// It has ended. What it has interrupted is not charged for it.
     pub(crate) fn end(self) -> Took {
-        let all = self.began.elapsed();
+        let now = Instant::now();
+        let all = now.saturating_duration_since(self.began);
         let within = self
             .begun
-            .and_then(|begun| change(|list| list.end(begun, all)));
+            .and_then(|begun| change(|list| list.end(begun, all, now)));
         Took {
             all,
             within: within.unwrap_or_default().min(all),
@@ -332,11 +343,15 @@ mod tests {
         // What is begun within is taken off that still, whatever has ended meanwhile.
         let (outer, inner) = (Measured::begin(1), Measured::begin(2));
         let last = Measured::begin(3);
+        busy(20);
         inner.end();
         busy(5);
         let last = last.end();
+        // And once, though they overlap: this is its own.
+        busy(20);
         let outer = outer.end();
         assert!(outer.within >= last.all && last.within == Duration::ZERO);
+        assert!(outer.within + Duration::from_millis(20) <= outer.all);
     }
 
     #[test]

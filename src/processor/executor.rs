@@ -157,6 +157,8 @@ impl Scene<'_> {
         let caller = Caller::in_span(self.phase);
         with_helpers(
             others,
+            // Who has run a vertex asks, for those that it lets go.
+            |_| 0,
             |call, _| caller.help(|| crew.help(call)),
             |call| {
                 call.ask(core::mem::take(&mut wanted));

@@ -612,7 +612,7 @@ mod tests {
                 }
                 false
             };
-            Current::own(Arc::new(Starts)).within(|| with_helpers(1, help, own));
+            Current::own(Arc::new(Starts)).within(|| with_helpers(1, |_| 0, help, own));
         }));
         assert_eq!(
             left.load(Ordering::Relaxed),

@@ -89,8 +89,8 @@ fn make_global() -> Result<usize, String> {
 /// before lies in its own cache still. Two threads of a pool that is larger than `workers` may have
 /// one number at once. Nobody waits for threads that have no time.
 ///
-/// Called from outside, it asks two threads itself, each of which asks two more before it works, and so on: to wake one takes
-/// microseconds.
+/// Called from outside, it asks two threads itself, each of which asks two more before it works (or is turned away), and so on:
+/// to wake one takes microseconds. Who comes when nothing is left asks nobody, and `work` is not called.
 ///
 /// A panic comes back when all have ended.
 ///
@@ -113,11 +113,12 @@ pub(crate) fn on_threads(
     let mut begun = false;
     with_helpers(
         workers - 1,
-        |call, number| {
+        |number| if is_open() { below(number, workers) } else { 0 },
+        |_, number| {
+            // (A worker's own things are not made for nothing.)
             if is_open() {
-                call.ask(below(number, workers));
+                caller.help(|| work(share_of_helper(number, workers - 1)));
             }
-            caller.help(|| work(share_of_helper(number, workers - 1)));
         },
         |call| {
             let first = !core::mem::replace(&mut begun, true);
@@ -215,9 +216,17 @@ pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T)
     let caller = Caller::here();
     with_helpers(
         helpers,
-        |call, number| {
-            call.ask(below(number, helpers + 1));
-            caller.help(|| while next().is_some() {});
+        |number| {
+            if bag.is_open() {
+                below(number, helpers + 1)
+            } else {
+                0
+            }
+        },
+        |_, _| {
+            if bag.is_open() {
+                caller.help(|| while next().is_some() {});
+            }
         },
         |call| {
             let mut more = true;
@@ -486,6 +495,77 @@ mod tests {
             let (first, at_first) = &seen.iter().find(|(other, _)| other == thread).unwrap();
             assert_eq!((first, at_first), (thread, share));
         }
+    }
+
+    /// So many, it says; its jobs wait until somebody takes them, the newest first.
+    struct Stack(usize, std::sync::Mutex<(usize, Vec<crate::workers::Job>)>);
+
+    impl Stack {
+        fn of(threads: usize) -> Arc<Self> {
+            Arc::new(Self(threads, std::sync::Mutex::default()))
+        }
+
+        fn given(&self) -> usize {
+            self.1.lock().unwrap().0
+        }
+    }
+
+    impl crate::workers::Workers for Stack {
+        fn threads(&self) -> usize {
+            self.0
+        }
+
+        fn spawn(&self, job: crate::workers::Job) {
+            let mut jobs = self.1.lock().unwrap();
+            jobs.0 += 1;
+            jobs.1.push(job);
+        }
+
+        fn yield_now(&self) -> bool {
+            let job = self.1.lock().unwrap().1.pop();
+            job.map(crate::workers::Job::run).is_some()
+        }
+    }
+
+    #[test]
+    fn all_are_asked_though_jobs_are_turned_away() {
+        use crate::workers::Workers;
+        for threads in [2, 3, 4, 8, 25, 256] {
+            let stack = Stack::of(threads);
+            let came = AtomicUsize::new(0);
+            crate::workers::with_workers(stack.clone(), || {
+                on_threads(threads, &|| true, &|_| {
+                    came.fetch_add(1, Ordering::Relaxed);
+                    // As in the wait of a loop within: this thread is in the call once, then twice, then turned away.
+                    while stack.yield_now() {}
+                });
+            });
+            assert_eq!(came.into_inner(), 2, "this thread, and once more");
+            assert_eq!(stack.given(), threads - 1, "of {threads}");
+        }
+    }
+
+    #[test]
+    fn who_comes_when_nothing_is_left_makes_nothing_and_asks_nobody() {
+        use crate::workers::Workers;
+        let stack = Stack::of(8);
+        let made = AtomicUsize::new(0);
+        crate::workers::with_workers(stack.clone(), || {
+            let is_open = AtomicBool::new(true);
+            on_threads(8, &|| is_open.load(Ordering::Relaxed), &|_| {
+                made.fetch_add(1, Ordering::Relaxed);
+                is_open.store(false, Ordering::Relaxed);
+                while stack.yield_now() {}
+            });
+            assert_eq!((made.load(Ordering::Relaxed), stack.given()), (1, 2));
+            // Of tasks, too: the first job takes all seven, and asks two more, which find nothing.
+            let own = || while stack.yield_now() {};
+            let ran = AtomicUsize::new(0);
+            beside(own, vec![(); 7], |()| {
+                ran.fetch_add(1, Ordering::Relaxed);
+            });
+            assert_eq!((ran.into_inner(), stack.given()), (7, 2 + 4));
+        });
     }
 
     /// Three beside the one that asks.

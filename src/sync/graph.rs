@@ -161,11 +161,19 @@ impl Bag {
         self.vertices.is_empty()
     }
 
+    /// Whether some may be left: a load.
+    #[inline]
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        // Ordering: Relaxed: who is told so takes one, or finds none.
+        (self.next.load(Ordering::Relaxed) as usize) < self.vertices.len()
+    }
+
     /// A vertex that nobody else gets; `None` if all are taken.
     #[inline]
     pub fn take(&self) -> Option<u32> {
         // Ordering: Relaxed: only uniqueness matters, here and below. Who asks again and again does not count on.
-        if self.next.load(Ordering::Relaxed) as usize >= self.vertices.len() {
+        if !self.is_open() {
             return None;
         }
         let at = if mutant::active("bag_reads_then_writes") {

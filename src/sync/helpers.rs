@@ -29,8 +29,12 @@ use crate::workers::Job;
 /// What a helper is called for, with the call, so that it can call others, and its number, from 1.
 type Help<'h> = dyn Fn(&Arc<Call>, usize) + Sync + 'h;
 
+/// How many threads the one with a number, from 1, asks before it works, or before it is turned away.
+type Below<'h> = dyn Fn(usize) -> usize + Sync + 'h;
+
 /// What lies with who calls.
 struct Lent<'h> {
+    below: &'h Below<'h>,
     help: &'h Help<'h>,
     /// Whose threads are called.
     current: Current,
@@ -45,26 +49,32 @@ struct Lent<'h> {
 }
 
 impl Lent<'_> {
-    /// Does that, which does not panic, unless enough are at it. (One that leaves may be counted still: then there is
-    /// one less, and who called finds what is left.)
+    /// Does that, which does not panic, unless enough are at it; whether it has. (One that leaves may be counted still: then
+    /// there is one less, and who called finds what is left.)
     ///
     /// A thread that works on the call already waits in the middle of that: it has a place, and takes no other's. It is let in
     /// once more, and no deeper, so that a stack does not grow with the jobs that there are.
-    fn unless_enough(&self, call: usize, work: impl FnOnce()) {
+    fn unless_enough(&self, call: usize, work: impl FnOnce()) -> bool {
         if matches!(self.current, Current::Rayon) {
-            return work();
+            work();
+            return true;
         }
         let calls = self.place.is_some() && self.place == current::place();
         match current::helping_with(call) + usize::from(calls) {
             0 => {}
-            1 => return work(),
-            _ => return,
+            1 => {
+                work();
+                return true;
+            }
+            _ => return false,
         }
         // Ordering: Relaxed, twice: a count that nothing follows from.
-        if self.at_work.fetch_add(1, Ordering::Relaxed) < self.most {
+        let is_let_in = self.at_work.fetch_add(1, Ordering::Relaxed) < self.most;
+        if is_let_in {
             work();
         }
         self.at_work.fetch_sub(1, Ordering::Relaxed);
+        is_let_in
     }
 }
 
@@ -146,16 +156,21 @@ fn processors() -> usize {
 /// works on this already, the calling one, too, is none of them when it comes again in a wait. (A pool has no more threads than
 /// it says.)
 ///
+/// Each that comes asks as many others as `below` says for its number, from 1, which nobody else gets: before it works, or as it
+/// leaves at once. Which job is turned away is chance; so nobody below it goes unasked.
+///
 /// What helpers leave undone must be found by `own` when they have left. Who has something to do for the calling thread
 /// [wakes](Call::wake) it.
 ///
 /// A panic, of `own` first, comes back when all have left.
 pub(crate) fn with_helpers(
     most: usize,
+    below: impl Fn(usize) -> usize + Sync,
     help: impl Fn(&Arc<Call>, usize) + Sync,
     mut own: impl FnMut(&Arc<Call>) -> bool,
 ) {
     let lent = Lent {
+        below: &below,
         help: &help,
         current: Current::here(),
         root: current::root(),
@@ -295,16 +310,32 @@ impl Call {
         let lent = unsafe { &*self.lent };
         let mut panicked = None;
         let name = Arc::as_ptr(self).addr();
-        lent.unless_enough(name, || {
+        let number = number as usize + 1;
+        let is_let_in = lent.unless_enough(name, || {
             note(&mut panicked, || {
-                let help = || (lent.help)(self, number as usize + 1);
+                let help = || {
+                    self.ask((lent.below)(number));
+                    (lent.help)(self, number);
+                };
                 lent.current.clone().help(lent.root, name, help);
             });
         });
+        if !is_let_in {
+            note(&mut panicked, || self.ask_in_passing(lent, number));
+        }
         if panicked.is_some() {
             self.keep(panicked);
         }
         drop(inside);
+    }
+
+    /// Who is turned away has used up a number: asks those below it.
+    #[cold]
+    fn ask_in_passing(self: &Arc<Self>, lent: &Lent<'_>, number: usize) {
+        let others = (lent.below)(number);
+        if others > 0 {
+            lent.current.clone().within(|| self.ask(others));
+        }
     }
 
     /// Keeps a helper's panic for the thread that called, if it is the first.
@@ -412,7 +443,7 @@ mod tests {
             first
         };
         let current = Current::own(Arc::<Keeps>::clone(&keeps));
-        current.within(|| with_helpers(1, help, own));
+        current.within(|| with_helpers(1, |_| 0, help, own));
         // The asker's first, in which its second leaves; then the other's, its second, in which its third leaves.
         assert_eq!(*came.lock(), [(true, 1), (false, 1), (false, 2)]);
         assert!(keeps.0.lock().is_empty());
@@ -445,7 +476,7 @@ mod tests {
                 std::panic::resume_unwind(Box::new("bad"));
             };
             // (From outside of all pools, where who waits looks for nothing else.)
-            let found = catch_unwind(AssertUnwindSafe(|| with_helpers(1, help, own)));
+            let found = catch_unwind(AssertUnwindSafe(|| with_helpers(1, |_| 0, help, own)));
             let bad = found.is_err_and(|panic| panic.downcast_ref() == Some(&"bad"));
             done.send(bad)
         });

@@ -111,7 +111,8 @@ pub enum SnapshotError {
     },
     /// Two names that the snapshot has would become one, because of a [rename](crate::world::LoadOptions::rename): it has what
     /// is renamed, and something else that is called so already, or is renamed to the same. Entities have both: what is only
-    /// in compositions that nobody has gives way. (Files of which each has one of the two are no error.)
+    /// in compositions that nobody has gives way. (Files of which each has one of the two are no error.) It is one also where that
+    /// name is skipped: which of the two was meant is not for a load to say.
     #[error(
         "the snapshot has both {} and {}{}, which would be {}: `LoadOptions::rename` leads no two to one name",
         shown_quoted(&from[0]),

@@ -19,6 +19,8 @@ use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
 /// So many entities of an archetype are worth a thread: those that it has to be woken for take as long as that.
 const WORTH: usize = 512;
+/// Or so many chunks, where entities are large.
+const WORTH_CHUNKS: usize = 4;
 
 impl World {
     /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
@@ -41,7 +43,7 @@ impl World {
     /// the next one another handle than one that has not. Whether two go on alike says
     /// [`continuation_hash`](Self::continuation_hash).
     ///
-    /// O(bytes of all values), chunks on all threads of the current rayon pool that have time.
+    /// O(bytes of all values), chunks on as many threads of the current rayon pool as have time and the values are worth.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -94,7 +96,12 @@ impl World {
                 }
                 continue;
             }
-            let threads = match archetype.entities / WORTH {
+            let wanted = match fragments.iter().any(|info| info.is_written()) {
+                // A program's own code, which may take any time.
+                true => usize::MAX,
+                false => (archetype.entities / WORTH).max(archetype.chunks.len() / WORTH_CHUNKS),
+            };
+            let threads = match wanted {
                 0 | 1 => 1,
                 worth => fork_join::threads().min(worth),
             };

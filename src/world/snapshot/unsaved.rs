@@ -114,7 +114,9 @@ impl World {
                 saved += usize::from(is_told(told.signal.carries));
             } else if !self.universe().exists(told.waiting.entity) {
                 dead_signals += 1;
-            } else if self.is_built(told.waiting.entity) && is_told(told.signal.carries) {
+            } else if options.skips_signals_of(told.signal.carries)
+                || (self.is_built(told.waiting.entity) && is_state(told.signal.carries))
+            {
                 saved += 1;
             }
         }

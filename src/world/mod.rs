@@ -214,7 +214,7 @@ pub struct World {
     pub(crate) flush_rounds: usize,
     /// Whose commands have which ranks.
     pub(crate) ranks: Ranks,
-    /// From so many commands on a flush uses several threads; `None`: see [`forks`](Self::forks).
+    /// From so many commands on a flush uses several threads; `None`: as many as its work is worth.
     pub(crate) forks_from: Option<usize>,
     /// Who is told what comes and goes.
     pub(crate) watch: Watch,

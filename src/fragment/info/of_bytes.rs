@@ -15,7 +15,6 @@ use crate::fragment::{IsValue, MapEntities};
 
 /// What says which bytes are a value.
 #[derive(Clone)]
-#[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 pub(crate) enum WhichAreValues {
     Typed(IsValue),
     #[cfg(not(loom))]
@@ -24,7 +23,6 @@ pub(crate) enum WhichAreValues {
 
 /// What changes the entities that a value names.
 #[derive(Clone)]
-#[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 pub(crate) enum MapPlain {
     Typed(MapEntities),
     #[cfg(not(loom))]

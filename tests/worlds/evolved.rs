@@ -91,7 +91,7 @@ fn expect_refused<T: Plain, U: Plain>(value: T) {
     assert_eq!(
         fragment.to_string(),
         "the fields of thing are others than in the snapshot, though its size is the same: see \
-         `LoadOptions::convert`, which makes today's values of those of the snapshot"
+         `LoadOptions::convert`, or `convert_bytes` for what is defined at run time, which makes today's values of those of the snapshot"
     );
     let resource = resource.to_string();
     let told = "are no \"thing\": its fields are others than when it was saved, though its size is the same";
@@ -152,7 +152,7 @@ fn of_another_size_the_sizes_are_told() {
     assert_eq!(
         fragment.to_string(),
         "thing had 8 bytes aligned to 4 when it was saved, and has 4 aligned to 4 now: see \
-         `LoadOptions::convert`, which makes today's values of those of the snapshot"
+         `LoadOptions::convert`, or `convert_bytes` for what is defined at run time, which makes today's values of those of the snapshot"
     );
     let told = "it had 8 bytes when it was saved, and has 4 now";
     assert!(resource.to_string().ends_with(told), "{resource}");

@@ -109,7 +109,7 @@ fn what_does_not_fit_the_registry_is_named() {
     assert_eq!(
         error.to_string(),
         "health had 8 bytes aligned to 8 when it was saved, and has 4 aligned to 4 now: see \
-         `LoadOptions::convert`, which makes today's values of those of the snapshot"
+         `LoadOptions::convert`, or `convert_bytes` for what is defined at run time, which makes today's values of those of the snapshot"
     );
 }
 

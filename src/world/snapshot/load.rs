@@ -245,25 +245,12 @@ impl World {
         for archetype in world.archetypes.iter().filter(is_wanted) {
             self.bring_archetype(saved, archetype, &shared)?;
         }
-        for number in 0..self.archetypes.len() as u32 {
-            self.settle_empty(number);
-        }
         for value in shared.into_iter().flatten() {
             self.shared.release_unused(value);
         }
         self.chunks_per_chunk = world.chunks_per_chunk as usize;
         self.chunks_grow = world.chunks_grow;
         world.besides.bring(self, forms, saved.meant())
-    }
-
-    /// Gives chunks without entities back, but for one that is alone in its list: there are others where what several
-    /// compositions had has become one's, or where a file says so.
-    fn settle_empty(&mut self, archetype: u32) {
-        let data = &mut self.archetypes[archetype as usize];
-        for chunk in data.empty_chunks() {
-            data.emptied(&self.universe, self.number, chunk);
-        }
-        self.settle_groups(archetype);
     }
 
     fn bring_archetype(

@@ -160,6 +160,22 @@ impl Source {
             }
         }
     }
+
+    /// Moves the values of `count` rows, one after the other, to where nothing lies.
+    ///
+    /// # Safety
+    /// As for [`move_out`](Self::move_out), for each of the rows.
+    #[inline(always)]
+    pub(super) unsafe fn move_run_out(self, row: u32, count: usize, to: *mut u8) {
+        // SAFETY: the caller's.
+        unsafe {
+            let bytes = count * self.size as usize;
+            self.row(row).copy_to_nonoverlapping(to, bytes);
+            if !self.marks.is_null() {
+                self.marks.add(row as usize).write_bytes(1, count);
+            }
+        }
+    }
 }
 
 impl Payload {

@@ -36,10 +36,21 @@ pub(super) struct Scene<'a> {
     pub(super) plan: &'a Plan,
 }
 
-/// Calls `visit` for each run of neighbours in a list of rows: where it begins in the list, the first row,
+/// The first of rows, in order, that are all neighbours: known from the ends of their list, however long it is.
+#[inline(always)]
+fn first_of_neighbours(rows: &[u32]) -> Option<u32> {
+    debug_assert!(rows.is_sorted_by(|a, b| a < b), "rows in order, each once");
+    let (&first, &last) = (rows.first()?, rows.last()?);
+    ((last - first) as usize + 1 == rows.len()).then_some(first)
+}
+
+/// Calls `visit` for each run of neighbours in a list of rows, in order: where it begins in the list, the first row,
 /// and how many.
 #[inline(always)]
 fn runs(rows: &[u32], mut visit: impl FnMut(usize, u32, u32)) {
+    if let Some(first) = first_of_neighbours(rows) {
+        return visit(0, first, rows.len() as u32);
+    }
     let mut at = 0;
     while at < rows.len() {
         let first = rows[at];
@@ -94,14 +105,14 @@ impl<'a> Scene<'a> {
         unsafe { end(source, from, rows, &way.edge.ended, &mut panicked) };
         let target = &self.world.archetypes[way.target as usize];
         let Some(to) = task.to else {
+            let dense = first_of_neighbours(rows);
             for column in &way.come {
-                let array = self.array_here(work, column);
+                let (array, size) = (self.array_here(work, column), column.size as usize);
+                let to = |row: u32| array.wrapping_add(row as usize * size);
+                let dense = dense.map(to);
+                let to = |at: usize| to(rows[at]);
                 // SAFETY: the old values have just ended, or are in another array.
-                unsafe {
-                    self.fill(group, column.id, part.clone(), last, |at| {
-                        array.wrapping_add(rows[at] as usize * column.size as usize)
-                    })
-                };
+                unsafe { self.fill(group, column.id, part.clone(), last, dense, to) };
             }
             if let Some(stock) = task.stock {
                 // SAFETY: as above; the values are this task's.
@@ -124,12 +135,9 @@ impl<'a> Scene<'a> {
             let size = column.size as usize;
             let array = chunk.array(column.offset);
             let array = array.wrapping_add(to.row as usize * size);
+            let (dense, to) = (Some(array), |at| array.wrapping_add(at * size));
             // SAFETY: empty rows.
-            unsafe {
-                self.fill(group, column.id, part.clone(), last, |at| {
-                    array.wrapping_add(at * size)
-                })
-            };
+            unsafe { self.fill(group, column.id, part.clone(), last, dense, to) };
         }
         if let Some(stock) = task.stock {
             let stock = &self.plan.stocks[stock as usize];
@@ -192,7 +200,8 @@ impl<'a> Scene<'a> {
     /// are, if the group does not.
     ///
     /// # Safety
-    /// As for [`run`](Self::run); `to` says where each of the part goes, which holds nothing.
+    /// As for [`run`](Self::run); `to` says where each of the part goes, which holds nothing, and `dense` where the first does if
+    /// they all go side by side.
     #[inline(always)]
     unsafe fn fill(
         self,
@@ -200,6 +209,7 @@ impl<'a> Scene<'a> {
         id: FragmentId,
         part: Range<usize>,
         last: &[u32],
+        dense: Option<*mut u8>,
         to: impl Fn(usize) -> *mut u8,
     ) {
         match group.values {
@@ -209,6 +219,10 @@ impl<'a> Scene<'a> {
                 };
                 // SAFETY: the caller's, here and below.
                 let source = unsafe { column.source() };
+                if let (Some(to), 1) = (dense, step) {
+                    // SAFETY: as above.
+                    return unsafe { source.move_run_out(at + part.start as u32, part.len(), to) };
+                }
                 for (nth, to) in part.clone().zip((0..part.len()).map(to)) {
                     // SAFETY: as above.
                     unsafe { source.move_out(at + nth as u32 * step, to) };
@@ -235,6 +249,16 @@ impl<'a> Scene<'a> {
                 };
                 let size = column.layout.size();
                 let rows = &self.rows[group.range()][part];
+                if let (Some(to), Some(row)) = (dense, first_of_neighbours(rows)) {
+                    let values = &self.kept[(first + row) as usize * size..][..rows.len() * size];
+                    // SAFETY: as below, for all of them.
+                    return unsafe {
+                        values
+                            .as_ptr()
+                            .cast::<u8>()
+                            .copy_to_nonoverlapping(to, values.len());
+                    };
+                }
                 for (at, &row) in rows.iter().enumerate() {
                     let value = &self.kept[(first + row) as usize * size..][..size];
                     // SAFETY: the caller's; a row of the list was named, and so the first share has its value, which is

@@ -455,3 +455,36 @@ fn commands_that_all_do_the_same_are_what_they_are_one_by_one() {
         }
     }
 }
+
+#[test]
+fn values_for_neighbours_come_in_one_and_are_dropped_once() {
+    const ANTS: usize = 5_000;
+    for left_out in [usize::MAX, 3, 2_048] {
+        let mut world = World::new();
+        let _ = world.create_batch((0..ANTS).map(|n| (Number(n),))).unwrap();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let mut given = 0;
+        // They come, and are replaced where they are.
+        for round in 0..2 {
+            let all: Vec<Entity> = world.query::<Entity, ()>().unwrap().iter().collect();
+            let mut commands = world.commands();
+            for ant in all {
+                if ant.index() as usize % left_out != 1 {
+                    let value = Counted(Arc::clone(&drops));
+                    commands.add(ant, (value, Wet(round))).unwrap();
+                    given += 1;
+                }
+            }
+            drop(commands);
+            let report = world.flush();
+            assert_eq!(report.moved + report.updated, given / (round as usize + 1));
+            world.check().unwrap();
+            assert_eq!(drops.load(Ordering::Relaxed), round as usize * given / 2);
+            let mut wet = world.query::<(&Wet, &Counted), ()>().unwrap();
+            assert!(wet.iter().all(|(wet, _)| *wet == Wet(round)));
+            assert_eq!(wet.count(), given / (round as usize + 1));
+        }
+        drop(world);
+        assert_eq!(drops.load(Ordering::Relaxed), given);
+    }
+}

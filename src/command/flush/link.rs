@@ -79,7 +79,7 @@ impl Flush<'_> {
                 segment,
                 part: &part,
                 privates,
-                report: &mut self.report,
+                report: self.report,
                 panicked: &mut self.panicked,
                 joining: None,
                 lost: None,

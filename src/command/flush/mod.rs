@@ -213,7 +213,8 @@ struct Flush<'q> {
     queue: &'q Queue,
     lanes: Taken<'q, Lane>,
     carried: Carried,
-    report: FlushReport,
+    /// Where the caller has it: what has just been written is not copied.
+    report: &'q mut FlushReport,
     panicked: Panicked,
     /// Commands of a batch, at most.
     most: usize,
@@ -248,36 +249,38 @@ impl World {
     /// recorders, or threads, that may be another each time. There is no report then: what was refused, `tracing` is told.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
-        self.flush_in_batches(MOST)
+        let mut report = FlushReport::default();
+        self.flush_in_batches(MOST, &mut report);
+        report
     }
 
     /// Flushes with so many commands in a batch, at most, but where one recorder has more.
-    fn flush_in_batches(&mut self, most: usize) -> FlushReport {
+    fn flush_in_batches(&mut self, most: usize, report: &mut FlushReport) {
         self.keep_versions();
         self.release_left();
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {
-            return FlushReport::default();
+            return;
         };
         if queue.recorders.is_settled() {
-            return FlushReport::default();
+            return;
         }
         // Who has it besides lends it to threads, or is a flush round this one. (Whoever is to share work out for less is
         // to see it done.)
-        let mut report = FlushReport::default();
         if most == MOST && self.forks_from.is_none() && Arc::strong_count(queue) == 1 {
             // Ordering: Acquire pairs with the Release of who has let the queue go. There are no weak ones.
             fence(Ordering::Acquire);
             let queue = Arc::as_ptr(queue);
             // SAFETY: the world's, which is borrowed alone, and nobody else's.
-            if unsafe { self.flush_alone(queue, &mut report) }.is_some() {
-                return report;
+            if unsafe { self.flush_alone(queue, report) }.is_some() {
+                return;
             }
         }
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {
-            return FlushReport::default();
+            return;
         };
         if queue.nesting.refuses() {
-            return FlushReport::too_deep(self);
+            *report = FlushReport::too_deep(self);
+            return;
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
@@ -302,7 +305,6 @@ impl World {
             flush.report.tell_of_refused(self, of_whom);
         }
         resume(flush.panicked);
-        flush.report
     }
 
     /// Whether a flush has nothing to do: nothing was recorded since the last one. Wait-free.

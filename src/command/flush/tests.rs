@@ -72,7 +72,8 @@ fn commands_that_are_too_many_for_a_batch_are_applied_in_several() {
         let flush = |most: usize| {
             let mut hill = Hill::new();
             hill.record(closures);
-            let report = hill.world.flush_in_batches(most);
+            let mut report = FlushReport::default();
+            hill.world.flush_in_batches(most, &mut report);
             assert!(report.refused.is_empty() && !report.unfinished);
             (report, hill.state())
         };

@@ -121,7 +121,7 @@ impl World {
             queue,
             lanes: Taken::new(),
             carried: Carried::default(),
-            report: core::mem::take(report),
+            report,
             panicked: None,
             most: MOST,
             began: queue.recorders.next_number(),
@@ -132,7 +132,7 @@ impl World {
             commands,
         }];
         let is_done = flush.apply_few(self, &[&*lane], &pieces);
-        (*report, *panicked) = (flush.report, flush.panicked);
+        *panicked = flush.panicked;
         is_done.then_some(())
     }
 

@@ -328,24 +328,24 @@ impl Flush<'_> {
     /// Ends the entities that die, fills the holes, and notes what has left each chunk.
     fn close_few(&mut self, world: &mut World, singles: &[Single]) {
         let mut holes = Holes::default();
+        let mut rows: SmallVec<[u32; 16]> = SmallVec::new();
         for run in in_chunks(singles) {
             let data = &world.archetypes[run[0].archetype as usize];
             let chunk = &data.chunks[run[0].chunk as usize];
-            let rows_of = |leaves: fn(&Single) -> bool| {
-                let rows = run.iter().filter(move |single| leaves(single));
-                rows.map(|single| single.row)
-            };
-            let dying: SmallVec<[u32; 16]> =
-                rows_of(|single| matches!(single.goes, Goes::Dies)).collect();
-            if !dying.is_empty() {
+            let dies = |single: &&Single| matches!(single.goes, Goes::Dies);
+            rows.clear();
+            rows.extend(run.iter().filter(dies).map(|single| single.row));
+            if !rows.is_empty() {
                 // SAFETY: the values end with their entities.
-                unsafe { end(data, chunk, &dying, &data.columns, &mut self.panicked) };
-                world.universe.kill_slice(holes.dying(chunk, &dying));
+                unsafe { end(data, chunk, &rows, &data.columns, &mut self.panicked) };
+                world.universe.kill_slice(holes.dying(chunk, &rows));
             }
-            let mut leaving: SmallVec<[u32; 16]> = rows_of(Single::leaves).collect();
-            leaving.sort_unstable();
+            rows.clear();
+            let leaving = run.iter().filter(|single| single.leaves());
+            rows.extend(leaving.map(|single| single.row));
+            rows.sort_unstable();
             // SAFETY: rows of the chunk, whose values are elsewhere or have ended; all that come are there.
-            unsafe { fill_holes(world, data, chunk, &leaving, &mut holes.movers) };
+            unsafe { fill_holes(world, data, chunk, &rows, &mut holes.movers) };
         }
         let version = world.stamp();
         // From the last chunk to the first, so that those that go leave the others where they are.

@@ -141,7 +141,10 @@ fn there(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
             OpenOptions::new().write(true).open(&target)?;
             Some(before.permissions())
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) if error.kind() == ErrorKind::NotFound => match target.file_name() {
+            Some(_) => None,
+            None => return Err(io::Error::new(ErrorKind::InvalidInput, "it names no file")),
+        },
         Err(error) => return Err(error),
     };
     Ok((target, permissions))

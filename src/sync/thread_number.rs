@@ -92,19 +92,31 @@ static NUMBERS: Numbers = Numbers::new();
 super::thread_local! {
     /// Needs no destructor, so that reaching it is a load relative to the thread pointer and no more.
     static NUMBER: Cell<usize> = const { Cell::new(NONE) };
-    static ENDS: GivesBack = const { GivesBack };
+    static ENDS: GivesBack = const { GivesBack(Cell::new(NONE)) };
 }
 
-/// Gives the thread's number back when it ends.
+/// Gives the thread's number back when it ends. It has the number itself: where the system ends values of threads one by
+/// one, the other may have gone before.
 #[cfg(not(any(loom, shuttle)))]
-struct GivesBack;
+struct GivesBack(Cell<usize>);
+
+#[cfg(not(any(loom, shuttle)))]
+impl GivesBack {
+    /// The thread's number, which it has from now on if it had none.
+    fn number(&self) -> usize {
+        if self.0.get() == NONE {
+            self.0.set(NUMBERS.take());
+        }
+        self.0.get()
+    }
+}
 
 #[cfg(not(any(loom, shuttle)))]
 impl Drop for GivesBack {
     fn drop(&mut self) {
-        let number = NUMBER.replace(NONE);
-        if number != NONE {
-            NUMBERS.give_back(number);
+        NUMBER.set(NONE);
+        if self.0.get() != NONE {
+            NUMBERS.give_back(self.0.get());
         }
     }
 }
@@ -125,10 +137,8 @@ pub(crate) fn thread_number() -> usize {
 #[inline(never)]
 fn first_number() -> usize {
     // Whose values are dropped already gives nothing back any more.
-    let number = match ENDS.try_with(|_| ()) {
-        Ok(()) => NUMBERS.take(),
-        Err(_) => NUMBERS.beyond(),
-    };
+    let number = ENDS.try_with(GivesBack::number);
+    let number = number.unwrap_or_else(|_| NUMBERS.beyond());
     NUMBER.set(number);
     number
 }

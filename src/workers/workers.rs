@@ -10,7 +10,9 @@ use super::Job;
 pub trait Workers: Send + Sync {
     /// How many threads work on one parallel call at once at most, with the one that asks: one says that nobody helps. (More
     /// may be at work where loops stand within loops, or several threads ask. One that waits in the middle of such a call and
-    /// [runs another job](Self::yield_now) of it meanwhile is one thread still; it does so once, and leaves further ones.)
+    /// [runs another job](Self::yield_now) of it meanwhile is one thread still; it does so once, and further ones
+    /// that it runs do nothing, and are not asked for again. Fibres that end in another order than they began may make it one
+    /// more.)
     ///
     /// Asked for each parallel call, so it should be a load. It may be another each time. More than
     /// [`MOST_THREADS`](super::MOST_THREADS) are taken for so many, none for one.

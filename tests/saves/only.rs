@@ -136,8 +136,16 @@ fn server_and_client_count_the_same_part() {
 
 #[test]
 fn what_a_list_leaves_out_is_not_forgotten() {
-    let (world, ..) = server();
+    let (mut world, ..) = server();
     let all = SnapshotOptions::new();
+    let listed = all.clone().only_signals_of::<u16>();
     assert_eq!(world.unsaved(&all).delayed_signals, 1);
-    assert!(world.unsaved(&all.only_signals_of::<u16>()).is_empty());
+    assert!(world.unsaved(&listed).is_empty());
+    // Nor if it is for somebody who has died since.
+    let everybody: Vec<Entity> = world.query::<Entity, ()>().unwrap().iter().collect();
+    for entity in everybody {
+        world.destroy(entity).unwrap();
+    }
+    assert_eq!(world.unsaved(&all).dead_signals, 3);
+    assert_eq!(world.unsaved(&listed).dead_signals, 1);
 }

@@ -31,6 +31,7 @@ fn all_are_taken_once(name: &str, bound: Bound, workers: usize, count: u32, piec
     });
 }
 
+// (With the count of open shares beside, all interleavings of these are too many.)
 #[test]
 fn every_number_is_taken_once() {
     all_are_taken_once("every_number_is_taken_once", Costly(4), 2, 3, Piece::of(1));

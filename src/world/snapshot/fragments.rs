@@ -184,7 +184,9 @@ pub(super) fn read_fragments(
                     let there = roles.filter(|&role| is_there(role));
                     here.extend(there.map(|role| (name.clone(), role)));
                 }
-                missing.extend(fragments);
+                // Two that are renamed to one are that one.
+                let new = fragments.into_iter().filter(|new| !missing.contains(new));
+                missing.extend(new.collect::<Vec<_>>());
                 continue;
             }
             Err(SnapshotError::Layout { fragments }) => {

@@ -421,8 +421,8 @@ impl LoadOptions {
     /// [defined by its fields](crate::fragment::FragmentRegistry::define_struct) has it as
     /// [`FragmentInfo::shape`](crate::fragment::FragmentInfo::shape), which is the same number wherever these fields are
     /// defined; and who is refused is [told](crate::world::ChangedLayout::saved_shape) which one the file has. Such a call goes
-    /// before those that name no shape, whichever was first. Where the file knows no shape, or this one is 0, it says what
-    /// `convert_bytes` says.
+    /// before those that name no shape, whichever was first. It converts, too, where no fields of today's are known. Where the
+    /// file knows no shape, or this one is 0, it says what `convert_bytes` says.
     ///
     /// ```
     /// use megachunk::fragment::FieldDefinition;

@@ -74,7 +74,9 @@ impl SnapshotOptions {
     ///
     /// It is said of fragments alone: see [`only_resource`](Self::only_resource), [`only_signals_of`](Self::only_signals_of)
     /// and [`skip_names`](Self::skip_names) for what a file has besides. Entities that have none of the fragments are there,
-    /// and have none: who is not to be there at all is not in a [slice](World::slice_to_snapshot).
+    /// and have none: who is not to be there at all is not in a [slice](World::slice_to_snapshot). Who lies beside whom is told,
+    /// too: those that differ only in what is left out are in chunks of their own in the file, without a name. (Who must not know
+    /// who is a traitor gets no such tag's chunks: keep it beside the world, or in a resource.)
     ///
     /// ```
     /// use megachunk::prelude::*;

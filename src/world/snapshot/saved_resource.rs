@@ -5,6 +5,9 @@ use crate::fragment::{Plain, are_others, read_plain};
 use crate::world::snapshot::besides::SavedBesides;
 use crate::world::snapshot::{SnapshotError, SnapshotSummary};
 
+/// Bytes of a value that closures may have written, at most, that a summary keeps: what they write may be all of a terrain.
+const KEPT: usize = 64 << 10;
+
 /// A resource of a world in a file: a copy of what its directory has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SavedResource {
@@ -14,7 +17,8 @@ pub(super) struct SavedResource {
     name: Box<str>,
     /// 0: not known.
     shape: u64,
-    bytes: Box<[u8]>,
+    /// `None` if they are [too many](KEPT).
+    bytes: Option<Box<[u8]>>,
     /// Where they begin in the file.
     at: u64,
 }
@@ -27,19 +31,23 @@ impl SavedResource {
             world,
             name: name.into(),
             shape,
-            bytes: bytes.into(),
+            bytes: (shape != 0 || bytes.len() <= KEPT).then(|| bytes.into()),
             at,
         })
     }
 
     /// The value, if it is one, and was one of this type.
     fn value<T: Plain>(&self) -> Result<T, SnapshotError> {
-        let read = match self.bytes.len() == size_of::<T>() && are_others(self.shape, T::SHAPE) {
-            true => Err(
-                "its fields are others than when it was saved, though its size is the same".into(),
-            ),
+        let read = match &self.bytes {
+            None => Err("a summary keeps no more than 64 KiB of what has no shape".into()),
+            Some(bytes) if bytes.len() == size_of::<T>() && are_others(self.shape, T::SHAPE) => {
+                Err(
+                    "its fields are others than when it was saved, though its size is the same"
+                        .into(),
+                )
+            }
             // Handles are those of the file.
-            false => read_plain(&self.bytes, &EntityMap::default().keeping_others()),
+            Some(bytes) => read_plain(bytes, &EntityMap::default().keeping_others()),
         };
         read.map_err(|reason| SnapshotError::StateNotRead {
             name: self.name.clone(),
@@ -57,7 +65,7 @@ impl SnapshotSummary {
     ///
     /// Its size and its [shape](Plain::SHAPE), where both are known, must be `T`'s, and its bytes [a value](Plain::IS_VALUE).
     /// Which of them a type [writes by closures](crate::fragment::FragmentRegistry::register_state_with) nobody can see: of
-    /// such a one, ask for as many bytes as it writes. Handles in it are those of the file. (A summary that was made by
+    /// such a one, ask for as many bytes as it writes; of what has no shape, a summary keeps no more than 64 KiB. Handles in it are those of the file. (A summary that was made by
     /// `serde` has no resources.) O(resources).
     ///
     /// ```

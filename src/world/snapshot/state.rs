@@ -19,7 +19,7 @@ use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
 /// So many entities of an archetype are worth a thread: those that it has to be woken for take as long as that.
 const WORTH: usize = 512;
-/// Or so many chunks, where entities are large.
+/// Or so many times 16 KiB, where entities are large.
 const WORTH_CHUNKS: usize = 4;
 
 impl World {
@@ -96,10 +96,17 @@ impl World {
                 }
                 continue;
             }
+            let units = || {
+                archetype
+                    .chunks
+                    .iter()
+                    .map(|chunk| chunk.run.len() as usize)
+                    .sum::<usize>()
+            };
             let wanted = match fragments.iter().any(|info| info.is_written()) {
                 // A program's own code, which may take any time.
                 true => usize::MAX,
-                false => (archetype.entities / WORTH).max(archetype.chunks.len() / WORTH_CHUNKS),
+                false => (archetype.entities / WORTH).max(units() / WORTH_CHUNKS),
             };
             let threads = match wanted {
                 0 | 1 => 1,

@@ -110,13 +110,11 @@ impl World {
         let pending = self.pending();
         let (mut saved, mut dead_signals) = (0, 0);
         for told in &told.signals {
-            if told.is_broadcast() {
+            if told.is_broadcast() || options.skips_signals_of(told.signal.carries) {
                 saved += usize::from(is_told(told.signal.carries));
             } else if !self.universe().exists(told.waiting.entity) {
                 dead_signals += 1;
-            } else if options.skips_signals_of(told.signal.carries)
-                || (self.is_built(told.waiting.entity) && is_state(told.signal.carries))
-            {
+            } else if self.is_built(told.waiting.entity) && is_state(told.signal.carries) {
                 saved += 1;
             }
         }

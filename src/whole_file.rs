@@ -328,6 +328,13 @@ mod tests {
     }
 
     #[test]
+    fn what_names_no_file_is_refused_before_anything_is_written() {
+        let write = |_: &mut File| unreachable!("nothing is opened");
+        let refused = replace(Path::new(""), write).unwrap_err();
+        assert_eq!(refused.to_string(), "it names no file");
+    }
+
+    #[test]
     fn a_file_that_could_not_be_written_is_as_it_was() {
         let room = Room::new("kept");
         let path = room.0.join("file");

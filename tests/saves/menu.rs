@@ -80,6 +80,19 @@ fn a_resource_is_read_before_anything_is_loaded() {
 }
 
 #[test]
+fn a_summary_keeps_no_terrain() {
+    let (mut world, card) = world();
+    for (length, is_kept) in [(64 << 10, true), ((64 << 10) + 1, false)] {
+        world.resources_mut().insert("x".repeat(length));
+        let summary = SnapshotSummary::of(&bytes(&world)).unwrap();
+        assert_eq!(summary.resource::<Card>("card"), Some(Ok(card)));
+        let refused = summary.resource::<u8>("text").unwrap().unwrap_err();
+        let says = refused.to_string().contains("no more than 64 KiB");
+        assert_eq!(says, !is_kept, "{refused}");
+    }
+}
+
+#[test]
 fn what_is_no_value_of_the_type_is_an_error_that_names_it() {
     let summary = SnapshotSummary::of(&bytes(&world().0)).unwrap();
     let refused = |told: Result<(), SnapshotError>| {

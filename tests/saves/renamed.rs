@@ -98,6 +98,19 @@ fn two_that_would_become_one_are_both_named() {
 }
 
 #[test]
+fn two_that_are_led_to_one_that_is_not_there_lack_that_one() {
+    let options = LoadOptions::new()
+        .rename("hp", "stamina")
+        .rename("points", "stamina");
+    let refused = load(&saved(&["hp", "points"]), &options).unwrap_err();
+    let SnapshotError::Unregistered { fragments, .. } = &refused else {
+        panic!("{refused}");
+    };
+    let names: Vec<&str> = fragments.iter().map(|missing| &*missing.name).collect();
+    assert_eq!(names, ["stamina"]);
+}
+
+#[test]
 fn what_nobody_has_any_more_gives_way() {
     // Once its values went over to another fragment, chunk by chunk: its composition is still there.
     for old in ["game::Hp", "vigour"] {

@@ -5,7 +5,6 @@ mod way;
 mod whole;
 
 use core::ops::Range;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -151,7 +150,7 @@ impl Flush<'_> {
     ) {
         for group in 0..work.groups.len() {
             let rows = work.groups[group].count;
-            let net = &Arc::clone(&work.groups[group].net);
+            let net = &work.groups[group].net;
             if net.destroyed {
                 self.report.destroyed += rows as usize;
                 work.groups[group].leaving = rows;

@@ -38,13 +38,16 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// The one that was asked for last, if it is this one.
+    fn last(&self, archetype: u32, net: &Arc<Net>) -> Option<u32> {
+        let (of, last, way) = self.last.as_ref()?;
+        (*of == archetype && Arc::ptr_eq(last, net)).then_some(*way)
+    }
+
     fn get(&self, archetype: u32, net: &Arc<Net>) -> Option<Result<u32, WorldError>> {
-        match &self.last {
-            Some((of, last, way)) if *of == archetype && Arc::ptr_eq(last, net) => Some(Ok(*way)),
-            _ => match self.ways.get(&(archetype, Arc::clone(net)))? {
-                Ok(way) => Some(Ok(*way)),
-                Err(error) => Some(Err(error.for_another(Entity::PLACEHOLDER))),
-            },
+        match self.ways.get(&(archetype, Arc::clone(net)))? {
+            Ok(way) => Some(Ok(*way)),
+            Err(error) => Some(Err(error.for_another(Entity::PLACEHOLDER))),
         }
     }
 }
@@ -58,6 +61,9 @@ pub(super) fn way(
     archetype: u32,
     net: &Arc<Net>,
 ) -> Result<u32, WorldError> {
+    if let Some(way) = known.last(archetype, net) {
+        return Ok(way);
+    }
     let way = match known.get(archetype, net) {
         Some(way) => way?,
         None => {

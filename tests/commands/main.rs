@@ -21,6 +21,7 @@ mod matching;
 mod ordered;
 mod panics;
 mod rare;
+mod refused;
 mod rows;
 mod same_each_time;
 mod sweeps;

@@ -340,6 +340,7 @@ mod of_world {
 
     table! { world:
         "SYPUR" ArchetypeStats;
+        "SYP--" ArchetypeView<'static>;
         "SYPUR" Batch;
         "SYPUR" Budget;
         "SYPUR" ChangedLayout;

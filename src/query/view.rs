@@ -4,7 +4,9 @@ use core::fmt;
 
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
-use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
+use crate::fragment::{
+    ConstShared, Fragment, FragmentId, FragmentInfo, FragmentSet, PerChunk, Shared, SharedFragment,
+};
 use crate::world::{Version, World};
 
 /// A chunk: its entities, shared values, chunk fragments and versions.
@@ -69,6 +71,32 @@ impl<'w> ChunkView<'w> {
     pub fn has<T: Fragment>(&self) -> bool {
         let id = self.world.registry().of::<T>().map(FragmentInfo::id);
         id.is_some_and(|id| self.archetype.set.contains(id))
+    }
+
+    /// Whether its entities have a fragment, in whatever role, by its number: as
+    /// [`DynamicChunk::has`](crate::query::DynamicChunk::has). O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let team = world.registry().register_shared::<&str>()?.id();
+    /// world.create((1_u8,).shared("red"))?;
+    /// world.create((2_u8,))?;
+    /// let mut numbers = Query::<&u8>::new(&world)?;
+    /// let in_teams = numbers.on(&mut world).filter_chunks(move |chunk| chunk.has_dynamic(team));
+    /// assert_eq!(in_teams.iter().collect::<Vec<_>>(), [&1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn has_dynamic(&self, id: FragmentId) -> bool {
+        self.archetype.set.contains(id)
+    }
+
+    /// What its entities have, in every role, as a set. O(1).
+    #[must_use]
+    pub fn composition(&self) -> &'w FragmentSet {
+        &self.archetype.set
     }
 
     /// The shared value of its entities.

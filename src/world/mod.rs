@@ -5,6 +5,7 @@
 //! unique over all of them.
 
 mod access;
+mod archetype_view;
 mod attached;
 mod bundles;
 pub(crate) mod change;
@@ -54,6 +55,7 @@ use std::sync::Arc;
 
 pub use crate::archetype::Universe;
 pub use crate::whole_file::FileStep;
+pub use archetype_view::ArchetypeView;
 pub use check::{Flaw, FlawPlace, IntegrityError};
 pub use checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 pub use chunk_rows::ChunkRows;

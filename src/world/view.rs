@@ -24,9 +24,9 @@ use crate::world::{Version, World, WorldError};
 /// ```
 #[derive(Clone, Copy)]
 pub struct EntityView<'w> {
-    world: &'w World,
+    pub(super) world: &'w World,
     entity: Entity,
-    archetype: u32,
+    pub(super) archetype: u32,
     row: Row,
 }
 

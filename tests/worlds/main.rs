@@ -38,6 +38,7 @@ mod going_on;
 mod handed_over;
 mod left_out;
 mod life;
+mod listed;
 mod looked_at;
 mod misnamed;
 mod moves;

@@ -5,7 +5,7 @@
 //! common and do not live at one time.
 
 use crate::entity::Entity;
-use crate::fragment::{FragmentError, FragmentId, Values, ValuesMut};
+use crate::fragment::{FragmentError, FragmentId, FragmentSet, Values, ValuesMut};
 use crate::query::dynamic::query::{DynamicMatch, Lend, LendPlace};
 use crate::query::masks::masked;
 use crate::query::{ChunkView, QueryError};
@@ -138,6 +138,12 @@ impl<'w> DynamicChunk<'w> {
     #[must_use]
     pub fn has(&self, id: FragmentId) -> bool {
         self.view.archetype.set.contains(id)
+    }
+
+    /// What the entities have, in every role, as a set. O(1).
+    #[must_use]
+    pub fn composition(&self) -> &'w FragmentSet {
+        self.view.composition()
     }
 
     /// As [`ChunkView::order_version`](crate::query::ChunkView::order_version).

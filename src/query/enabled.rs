@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::archetype::{Chunk, Cursor, Lists, Walk};
+use crate::archetype::{Chunk, Cursor, EnabledBits, Lists, Walk};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry, NoFragment};
 use crate::query::masks::enabled_word;
 use crate::query::{ChunkView, QueryData, QueryError, Requirements};
@@ -82,6 +82,18 @@ pub struct Bits<'w> {
 }
 
 impl<'w> Bits<'w> {
+    /// Those of a chunk, whose archetype has them, from its first row on.
+    #[inline(always)]
+    fn of(chunk: ChunkView<'w>, bits: EnabledBits) -> Self {
+        Self {
+            chunk: chunk.chunk,
+            offset: bits.offset,
+            first: 0,
+            changed: chunk.chunk.version_of(bits.version as usize),
+            version: chunk.version,
+        }
+    }
+
     /// # Safety
     /// The chunk has the row, which is counted from the first one.
     #[inline(always)]
@@ -131,6 +143,23 @@ impl Switch<'_> {
 }
 
 impl<'w> Switches<'w> {
+    /// Those of some rows of a chunk, whose archetype has these bits.
+    ///
+    /// # Safety
+    /// The rows are the chunk's, and the bits its archetype's. For `'w` they are accessed as atomics only.
+    pub(super) unsafe fn new(
+        chunk: ChunkView<'w>,
+        bits: EnabledBits,
+        first: usize,
+        len: usize,
+    ) -> Self {
+        let bits = Bits {
+            first,
+            ..Bits::of(chunk, bits)
+        };
+        Self { bits, len }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(self) -> usize {
@@ -246,13 +275,7 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
         let Some(bits) = chunk.archetype.enabled_of(id) else {
             unreachable!("an archetype that matches has the bits")
         };
-        Bits {
-            chunk: chunk.chunk,
-            offset: bits.offset,
-            first: 0,
-            changed: chunk.chunk.version_of(bits.version as usize),
-            version: chunk.version,
-        }
+        Bits::of(chunk, bits)
     }
 
     #[inline(always)]

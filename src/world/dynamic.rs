@@ -270,7 +270,7 @@ impl World {
     }
 
     /// The number of the bundle of fragments that go, in whatever order they were named.
-    pub(super) fn number_of_gone(
+    pub(crate) fn number_of_gone(
         &mut self,
         fragments: &[FragmentId],
     ) -> Result<u32, FragmentError> {
@@ -338,7 +338,7 @@ impl World {
     }
 
     /// The same of an entity that was found.
-    pub(super) fn values_of(
+    pub(crate) fn values_of(
         &self,
         entity: Entity,
         archetype: u32,

@@ -17,8 +17,11 @@ pub enum Lack {
     /// A query does not see the entity: what it asks for is not there, or its filters pass the entity by.
     Match,
     /// The query sees the entity, but does not lend this of it: see
-    /// [`QueryLookup::peek`](crate::query::QueryLookup::peek).
+    /// [`QueryLookup::peek`](crate::query::QueryLookup::peek) and [`DynamicRun::peek`](crate::query::DynamicRun::peek).
     Lent,
+    /// The query sees the entity, and lends this of it to be written, to another thread perhaps: see
+    /// [`DynamicChunk::peek`](crate::query::DynamicChunk::peek).
+    LentToWrite,
 }
 
 impl Lack {
@@ -29,6 +32,9 @@ impl Lack {
             Self::Role(kind) => format!("it has no {name} in this role: there it is a {kind}"),
             Self::Match => format!("the query {name} does not match it"),
             Self::Lent => format!("the query does not lend its {name}"),
+            Self::LentToWrite => {
+                format!("the query lends its {name} to be written: a loop that runs may write it")
+            }
         }
     }
 }

@@ -39,6 +39,8 @@ struct Term {
 pub struct DynamicQueryBuilder<'w> {
     world: &'w World,
     terms: Vec<Term>,
+    any_of: Vec<FragmentSet>,
+    switches: Vec<FragmentId>,
     changed: Vec<FragmentId>,
     changed_any: Vec<Box<[FragmentId]>>,
     moved: bool,
@@ -50,6 +52,8 @@ impl<'w> DynamicQueryBuilder<'w> {
         Self {
             world,
             terms: Vec::new(),
+            any_of: Vec::new(),
+            switches: Vec::new(),
             changed: Vec::new(),
             changed_any: Vec::new(),
             moved: false,
@@ -92,10 +96,51 @@ impl<'w> DynamicQueryBuilder<'w> {
         self.require(Presence::Optional, id, access)
     }
 
-    /// Of these, and of those of other such calls, one must be there at least.
+    /// Of these, and of those of other such calls, one must be there at least, and switched on: all calls are one, and ask
+    /// for one. Where each is to ask for itself: [`any_of`](Self::any_of). (Of no fragments it asks nothing.)
     pub fn any(self, ids: &[FragmentId]) -> Self {
         let require = |builder: Self, &id| builder.require(Presence::Any, id, Access::None);
         ids.iter().fold(self, require)
+    }
+
+    /// Of these one must be there at least, and switched on: each call asks for itself, as each
+    /// [`Any`](crate::query::Any) of a typed query does, and beside what [`any`](Self::any) asks. Of no fragments none is
+    /// there.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let registry = world.registry();
+    /// let (armed, magic) = (registry.register::<u8>()?.id(), registry.register::<u16>()?.id());
+    /// let (on_foot, mounted) = (registry.register::<u32>()?.id(), registry.register::<u64>()?.id());
+    /// world.create((1_u8, 1_u32))?;
+    /// world.create((1_u16, 1_u64))?;
+    /// world.create((1_u8, 1_u16))?;
+    /// let mut fighters = DynamicQuery::builder(&world)
+    ///     .any_of(&[armed, magic])
+    ///     .any_of(&[on_foot, mounted])
+    ///     .build()?;
+    /// assert_eq!(fighters.read(&world)?.count(), 2);
+    /// let builder = DynamicQuery::builder(&world);
+    /// let mut either = builder.any(&[armed, magic]).any(&[on_foot, mounted]).build()?;
+    /// assert_eq!(either.read(&world)?.count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn any_of(mut self, ids: &[FragmentId]) -> Self {
+        self.any_of.push(ids.iter().copied().collect());
+        self
+    }
+
+    /// The switch of the fragment or tag is lent, to look at it and to switch it off or on, as
+    /// [`Enabled`](crate::query::Enabled) does: the fragment must be there, on or off, unless it is also asked for.
+    /// [`DynamicChunk::switches`](crate::query::DynamicChunk::switches) lends it.
+    ///
+    /// The query does not see entities of compositions that were there before the fragment was registered as one that can be
+    /// switched.
+    pub fn switch(mut self, id: FragmentId) -> Self {
+        self.switches.push(id);
+        self
     }
 
     /// Only chunks where the fragment, which must be there, was lent for writing or got new values since
@@ -140,7 +185,8 @@ impl<'w> DynamicQueryBuilder<'w> {
     /// * [`FragmentError::Unknown`] for a number that the world's registry did not give out;
     /// * [`QueryError::Contradiction`]: a fragment is excluded, and must be there or is to be lent;
     /// * [`QueryError::Conflict`]: a fragment or resource is lent twice, one of them to be written;
-    /// * [`FragmentError::Twice`]: a fragment or resource is lent twice to be read;
+    /// * [`FragmentError::Twice`]: a fragment or resource is lent twice to be read, or a switch is lent twice;
+    /// * [`QueryError::NotEnableable`]: a fragment is to be switched that cannot be switched off;
     /// * [`QueryError::NoValues`]: a tag is to be lent;
     /// * [`QueryError::ReadOnly`]: a shared fragment is to be written;
     /// * [`FragmentError::WrongKind`]: a fragment is asked for changes that has no column;
@@ -172,6 +218,14 @@ impl<'w> DynamicQueryBuilder<'w> {
         }
         if !any.is_empty() {
             requirements.any(any);
+        }
+        for ids in self.any_of.iter() {
+            ids.iter().try_for_each(|id| self.info(id).map(drop))?;
+            requirements.any(ids.clone());
+        }
+        for &id in &self.switches {
+            self.check_switch(id)?;
+            requirements.switch(id);
         }
         for &id in &self.changed {
             self.check_changes(id)?;
@@ -217,6 +271,17 @@ impl<'w> DynamicQueryBuilder<'w> {
                 is,
                 wanted: FragmentKind::Fragment,
             })),
+        }
+    }
+
+    /// Whether a fragment can be switched.
+    fn check_switch(&self, id: FragmentId) -> Result<(), QueryError> {
+        let info = self.info(id)?;
+        match info.is_enableable() {
+            true => Ok(()),
+            false => Err(QueryError::NotEnableable {
+                name: info.name().into(),
+            }),
         }
     }
 

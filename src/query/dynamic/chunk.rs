@@ -7,9 +7,10 @@
 use crate::entity::Entity;
 use crate::fragment::{FragmentError, FragmentId, FragmentSet, Values, ValuesMut};
 use crate::query::dynamic::query::{DynamicMatch, Lend, LendPlace};
+use crate::query::dynamic::run::DynamicRun;
 use crate::query::masks::masked;
-use crate::query::{ChunkView, QueryError};
-use crate::world::Version;
+use crate::query::{ChunkView, QueryError, Switches};
+use crate::world::{Version, WorldError};
 
 /// A chunk that a [`DynamicQuery`](crate::query::DynamicQuery) sees, or some neighbouring rows of one.
 ///
@@ -41,6 +42,7 @@ use crate::world::Version;
 #[derive(Debug)]
 pub struct DynamicChunk<'w> {
     view: ChunkView<'w>,
+    run: &'w DynamicRun<'w>,
     lends: &'w [Lend],
     known: &'w DynamicMatch,
     first: u32,
@@ -55,19 +57,20 @@ impl<'w> DynamicChunk<'w> {
     /// Rows of a chunk.
     ///
     /// # Safety
-    /// The rows are the chunk's, one at least; `lends` and `known` are of one query, and the places those of the
-    /// chunk's archetype. For `'w` nobody else has what `lends` says of these rows, or of the chunk's value, in
-    /// a way that conflicts.
+    /// The rows are the chunk's, one at least; `known` is of the run's query, and the places those of the
+    /// chunk's archetype. For `'w` nobody else has what the query lends of these rows, or of the chunk's value, in
+    /// a way that conflicts, and nobody has, of whatever row, what it lends to be read alone to be written.
     pub(super) unsafe fn new(
         view: ChunkView<'w>,
-        lends: &'w [Lend],
+        run: &'w DynamicRun<'w>,
         known: &'w DynamicMatch,
         first: u32,
         len: u32,
     ) -> Self {
         Self {
             view,
-            lends,
+            run,
+            lends: &run.query.lends,
             known,
             first,
             len,
@@ -226,6 +229,86 @@ impl<'w> DynamicChunk<'w> {
         // SAFETY: values of this fragment, by the contract of `new`; `read` and `written` say that nobody else
         // has them.
         Ok(unsafe { ValuesMut::new(info, first, len) })
+    }
+
+    /// The switches of a fragment, one a row, to look at and to switch: also of rows that the query does not see. They are
+    /// lent as often as one likes, beside all else that the query lends. O(fragments that can be switched).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Awake;
+    /// let mut world = World::new();
+    /// let energy = world.registry().register::<i32>()?.id();
+    /// let awake = world.registry().register_enableable::<Awake>()?.id();
+    /// let _ = world.create_batch((0..1_000_i32).map(|n| (n, Awake)))?;
+    ///
+    /// let mut tired = DynamicQuery::builder(&world).read(energy).switch(awake).build()?;
+    /// tired.on(&mut world)?.par_for_each_chunk(|mut chunk| {
+    ///     let switches = chunk.switches(awake).unwrap();
+    ///     let energies = chunk.read(energy).unwrap().slice::<i32>().unwrap();
+    ///     for row in chunk.rows() {
+    ///         switches.at(row).set(energies[row] > 500);
+    ///     }
+    /// });
+    /// assert_eq!(world.query::<Entity, With<Awake>>()?.count(), 499);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`QueryError::NotAsked`], unless the query was told to
+    /// [`switch`](crate::query::DynamicQueryBuilder::switch) it.
+    pub fn switches(&self, id: FragmentId) -> Result<Switches<'w>, QueryError> {
+        let asked = self.run.query.requirements().switches().contains(id);
+        let bits = self.view.archetype.enabled_of(id).filter(|_| asked);
+        let bits = bits.ok_or_else(|| self.error(id, |name| QueryError::NotAsked { name }))?;
+        let (first, len) = (self.first as usize, self.len());
+        // SAFETY: rows of the chunk, and bits of its archetype, which while a query runs that lends them to be switched are
+        // accessed as atomics only.
+        Ok(unsafe { Switches::new(self.view, bits, first, len) })
+    }
+
+    /// The value of a fragment of another entity, or of this one, to be read, if the query's requirements see the entity and
+    /// it lends the fragment to be read: from within a loop, on however many threads, as
+    /// [`DynamicRun::peek`] does between loops. O(log archetypes that match + fragments that the query lends).
+    ///
+    /// Filters of chunks and of [changes](crate::query::DynamicQueryBuilder::changed) are not asked, for what they would say
+    /// may depend on how far the loop has come: whoever matches is seen.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::query::Access;
+    ///
+    /// let mut world = World::new();
+    /// let place = world.registry().register::<f32>()?.id();
+    /// let pull = world.registry().register::<f64>()?.id();
+    /// let partner = world.registry().register::<Entity>()?.id();
+    /// let sun = world.create((100.0_f32,))?;
+    /// let planet = world.create((40.0_f32, 0.0_f64, sun))?;
+    ///
+    /// let query = DynamicQuery::builder(&world).read(place).optional(partner, Access::Read);
+    /// let mut query = query.optional(pull, Access::Write).build()?;
+    /// query.on(&mut world)?.par_for_each_chunk(|mut chunk| {
+    ///     let (Ok(partners), Ok(pulls)) = (chunk.read(partner), chunk.write(pull)) else { return };
+    ///     let places = chunk.read(place).unwrap().slice::<f32>().unwrap();
+    ///     let (partners, pulls) = (partners.slice::<Entity>().unwrap(), pulls.slice::<f64>().unwrap());
+    ///     for row in chunk.rows() {
+    ///         let there = chunk.peek(partners[row], place).unwrap().value::<f32>().unwrap();
+    ///         pulls[row] = f64::from(there - places[row]);
+    ///     }
+    ///     assert!(chunk.peek(partners[0], pull).is_err(), "it is lent to be written");
+    /// });
+    /// assert_eq!(world.get::<f64>(planet)?, &60.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`](crate::world::WorldError::Missing) if the query does not match the
+    /// entity ([`Lack::Match`](crate::world::Lack::Match)), lends the fragment to be written
+    /// ([`Lack::LentToWrite`](crate::world::Lack::LentToWrite)) or not at all
+    /// ([`Lack::Lent`](crate::world::Lack::Lent)), or the entity does not have it; [`FragmentError::Unknown`].
+    pub fn peek(&self, entity: Entity, id: FragmentId) -> Result<Values<'w>, WorldError> {
+        self.run.peek_beside(entity, id)
     }
 
     /// The first row's value in a column.

@@ -36,6 +36,7 @@ use crate::query::{Access, Requirements};
 pub struct DynamicFilter {
     all: FragmentSet,
     any: FragmentSet,
+    any_of: Vec<FragmentSet>,
     none: FragmentSet,
 }
 
@@ -57,9 +58,16 @@ impl DynamicFilter {
         self
     }
 
-    /// Of these, and of those of other such calls, one must be there at least, and switched on.
+    /// Of these, and of those of other such calls, one must be there at least, and switched on: all calls are one. Where
+    /// each is to ask for itself: [`any_of`](Self::any_of). (Of no fragments it asks nothing.)
     pub fn any(mut self, ids: &[FragmentId]) -> Self {
         self.any.extend(ids.iter().copied());
+        self
+    }
+
+    /// Of these one must be there at least, and switched on; each call asks for itself. Of no fragments none is there.
+    pub fn any_of(mut self, ids: &[FragmentId]) -> Self {
+        self.any_of.push(ids.iter().copied().collect());
         self
     }
 
@@ -72,6 +80,7 @@ impl DynamicFilter {
         registry: &FragmentRegistry,
     ) -> Result<Requirements, FragmentError> {
         let asked = [&self.all, &self.any, &self.none].into_iter();
+        let asked = asked.chain(&self.any_of);
         let unknown = asked
             .flat_map(FragmentSet::iter)
             .find(|&id| registry.get(id).is_none());
@@ -87,6 +96,9 @@ impl DynamicFilter {
         }
         if !self.any.is_empty() {
             requirements.any(self.any);
+        }
+        for ids in self.any_of {
+            requirements.any(ids);
         }
         Ok(requirements)
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::archetype::Archetype;
+use crate::archetype::{Archetype, Chunk, is_newer};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::dynamic::builder::DynamicQueryBuilder;
@@ -228,14 +228,37 @@ impl DynamicQuery {
     /// The query on a world that is only read.
     ///
     /// # Errors
-    /// [`QueryError::OtherUniverse`]; [`QueryError::Writes`] if it lends a fragment to be written.
+    /// [`QueryError::OtherUniverse`]; [`QueryError::Writes`] if it lends a fragment to be written, or a switch.
     pub fn read<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
-        if let Some(lend) = self.lends.iter().find(|lend| lend.write) {
-            let info = self.registry.get(lend.id);
+        let written = self.lends.iter().find(|lend| lend.write);
+        let switched = self.requirements.switches().iter();
+        if let Some(id) = written
+            .map(|lend| lend.id)
+            .into_iter()
+            .chain(switched)
+            .next()
+        {
+            let info = self.registry.get(id);
             let name = info.map_or("", |info| info.name()).into();
             return Err(QueryError::Writes { name });
         }
         self.run(world)
+    }
+
+    /// Whether what it asks of changes in a chunk, of an archetype that matches, is so.
+    #[inline]
+    pub(super) fn has_changed(&self, known: &DynamicMatch, chunk: &Chunk, since: u32) -> bool {
+        let changed = |version: &Option<u32>| {
+            // A tag changes by coming and going.
+            let version = version.map_or(chunk.filled_version, |at| chunk.version(at as usize));
+            is_newer(version, since)
+        };
+        known.changed.iter().all(changed)
+            && known
+                .changed_any
+                .iter()
+                .all(|group| group.iter().any(changed))
+            && (!self.moved || is_newer(chunk.order_version, since))
     }
 
     fn run<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
@@ -298,7 +321,8 @@ impl DynamicQuery {
             return;
         }
         // Of the fragments that must be there, the one that the fewest archetypes have.
-        let all = self.requirements.required().iter();
+        let switched = self.requirements.switches().iter();
+        let all = self.requirements.required().iter().chain(switched);
         let rarest = all
             .map(|id| world.having.of(id))
             .min_by_key(|list| list.len());
@@ -320,7 +344,11 @@ impl DynamicQuery {
     }
 
     fn consider(&mut self, archetype: &Archetype) {
-        if self.requirements.met_by(archetype) {
+        // A composition that is older than a switch has none.
+        let mut switches = self.requirements.switches().iter();
+        if self.requirements.met_by(archetype)
+            && switches.all(|id| archetype.enabled_of(id).is_some())
+        {
             let versions = self.changed.iter().map(|&id| archetype.version_of(id));
             let groups = self.changed_any.iter().map(|ids| {
                 let there = ids.iter().filter(|&&id| archetype.set.contains(id));

@@ -2,13 +2,13 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Archetype, Chunk, is_newer};
+use crate::archetype::{Archetype, Chunk, Row};
 use crate::entity::Entity;
-use crate::fragment::{FragmentError, FragmentKind, Value};
+use crate::fragment::{FragmentError, FragmentId, FragmentKind, Value, Values};
 use crate::panics::after;
 use crate::query::collection::{Span, located};
 use crate::query::dynamic::chunk::DynamicChunk;
-use crate::query::dynamic::query::{DynamicMatch, DynamicQuery};
+use crate::query::dynamic::query::{DynamicMatch, DynamicQuery, Lend};
 use crate::query::masks::masked;
 use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::share::share_chunks;
@@ -112,25 +112,8 @@ impl<'q> DynamicRun<'q> {
     /// [`FragmentError::OtherUniverse`] if the value is of another universe; [`FragmentError::WrongKind`] if it is not
     /// of a shared fragment.
     pub fn sharing(self, value: &'q Value) -> Result<Self, QueryError> {
-        let id = value.id();
-        let info = self.world.registry().get(id);
-        let info = info.ok_or(FragmentError::Unknown { id })?;
-        if !value.is_of(info) {
-            return Err(FragmentError::OtherUniverse { id }.into());
-        }
-        let ops = info.shared_ops().ok_or_else(|| FragmentError::WrongKind {
-            name: info.name().into(),
-            is: info.kind(),
-            wanted: FragmentKind::Shared,
-        })?;
-        Ok(self.filter_chunks(move |chunk| {
-            let Some(at) = chunk.archetype.shared_at(id) else {
-                return false;
-            };
-            let there = chunk.world.shared_at(chunk.archetype, chunk.chunk, at);
-            // SAFETY: two values of this fragment.
-            unsafe { (ops.equal)(there, value.as_ptr()) }
-        }))
+        let shares = shares(self.world, value)?;
+        Ok(self.filter_chunks(shares))
     }
 
     /// See [`QueryRun::since`](crate::query::QueryRun::since).
@@ -155,18 +138,8 @@ impl<'q> DynamicRun<'q> {
             version: self.version,
             since: self.since,
         };
-        let changed = |version: &Option<u32>| {
-            // A tag changes by coming and going.
-            let version = version.map_or(chunk.filled_version, |at| chunk.version(at as usize));
-            is_newer(version, self.since)
-        };
         let seen = chunk.len > 0
-            && known.changed.iter().all(changed)
-            && known
-                .changed_any
-                .iter()
-                .all(|group| group.iter().any(changed))
-            && (!self.query.moved || is_newer(chunk.order_version, self.since))
+            && self.query.has_changed(known, chunk, self.since)
             && self.filter.as_ref().is_none_or(|filter| filter(&view));
         seen.then_some(view)
     }
@@ -180,7 +153,7 @@ impl<'q> DynamicRun<'q> {
             archetype.chunks.iter().filter_map(move |chunk| {
                 let view = run.view(known, archetype, chunk)?;
                 // SAFETY: all rows of a chunk that matches, which is lent once while the run is borrowed.
-                Some(unsafe { DynamicChunk::new(view, &run.query.lends, known, 0, chunk.len) })
+                Some(unsafe { DynamicChunk::new(view, run, known, 0, chunk.len) })
             })
         })
     }
@@ -209,7 +182,7 @@ impl<'q> DynamicRun<'q> {
             |known, archetype, chunk| {
                 if let Some(view) = run.view(known, archetype, chunk) {
                     // SAFETY: as in `chunks`; no number of a chunk comes twice.
-                    each(unsafe { DynamicChunk::new(view, &run.query.lends, known, 0, chunk.len) });
+                    each(unsafe { DynamicChunk::new(view, run, known, 0, chunk.len) });
                 }
             },
         );
@@ -266,10 +239,9 @@ impl<'q> DynamicRun<'q> {
         };
         let mut seen = 0;
         for span in spans {
-            let lends = &self.query.lends;
             // SAFETY: rows of a chunk that matches. Spans have no row in common, and what `each` is lent of
             // one ends before it gets the next.
-            let rows = unsafe { DynamicChunk::new(view, lends, known, span.first, span.count) };
+            let rows = unsafe { DynamicChunk::new(view, self, known, span.first, span.count) };
             let visible = rows.rows().count();
             if visible > 0 {
                 each(rows);
@@ -285,26 +257,107 @@ impl<'q> DynamicRun<'q> {
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
     pub fn get_mut<'a>(&'a mut self, entity: Entity) -> Result<DynamicChunk<'a>, WorldError> {
         let run: &'a Self = self;
-        let (number, row) = run.world.find(entity)?;
-        let matches = &run.query.matches;
-        let found = matches.binary_search_by_key(&number, |known| known.archetype);
+        let (known, number, row) = run.matching(entity)?;
         let archetype = &run.world.archetypes[number as usize];
         let chunk = &archetype.chunks[row.chunk as usize];
-        let seen = found.ok().and_then(|at| {
-            let known = &matches[at];
-            let view = run.view(known, archetype, chunk)?;
-            masked(known.masks.as_deref(), chunk, row.row).then_some((known, view))
-        });
-        match seen {
-            Some((known, view)) => {
-                // SAFETY: a row of a chunk that matches, lent while the run is borrowed.
-                Ok(unsafe { DynamicChunk::new(view, &run.query.lends, known, row.row, 1) })
-            }
-            None => Err(WorldError::Missing {
-                entity,
-                name: run.query.names(run.world.registry()),
-                lack: Lack::Match,
-            }),
+        match run.view(known, archetype, chunk) {
+            // SAFETY: a row of a chunk that matches, lent while the run is borrowed.
+            Some(view) => Ok(unsafe { DynamicChunk::new(view, run, known, row.row, 1) }),
+            None => Err(run.lacks(entity)),
+        }
+    }
+
+    /// The value of a fragment of an entity, to be read, if the query sees the entity and lends the fragment: also one that
+    /// it lends to be written, which has not changed by that. As [`QueryLookup::peek`](crate::query::QueryLookup::peek); from
+    /// any thread. From within a loop: [`DynamicChunk::peek`]. O(log archetypes that match + fragments that the query lends).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let height = world.registry().register::<f32>()?.id();
+    /// let (cart, load) = (world.create((5.0_f32,))?, world.create((0.0_f32,))?);
+    /// let mut heights = DynamicQuery::builder(&world).write(height).build()?;
+    /// let mut heights = heights.on(&mut world)?;
+    /// let below = *heights.peek(cart, height)?.value::<f32>()?;
+    /// *heights.get_mut(load)?.write(height)?.value::<f32>()? = below;
+    /// drop(heights);
+    /// assert_eq!(world.get::<f32>(load)?, &5.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`get_mut`](Self::get_mut); [`WorldError::Missing`] also if the query does not lend the fragment
+    /// ([`Lack::Lent`]), or the entity does not have it; [`FragmentError::Unknown`].
+    pub fn peek(&self, entity: Entity, id: FragmentId) -> Result<Values<'_>, WorldError> {
+        let (known, number, row) = self.matching(entity)?;
+        let archetype = &self.world.archetypes[number as usize];
+        let chunk = &archetype.chunks[row.chunk as usize];
+        if self.view(known, archetype, chunk).is_none() {
+            return Err(self.lacks(entity));
+        }
+        // The query lends it, so that nobody writes it but by what borrows the run to write, which nobody does meanwhile.
+        self.lent(entity, id, |_| Ok(()))?;
+        self.world.values_of(entity, number, row, id)
+    }
+
+    /// The same from within a loop, which may have lent on any thread what the query lends to be written.
+    ///
+    /// No value is lent twice: what is lent here the query lends to be read alone, once in all; so no [`DynamicChunk`] of the
+    /// run lends it to be written, and whoever else could, another query of a processor, is kept off the archetypes that
+    /// match this one. Closures are not asked that see chunks: they may look at a chunk's fragment of another chunk than
+    /// the one in hand, which the query may lend to be written, and another thread have it.
+    pub(super) fn peek_beside(
+        &self,
+        entity: Entity,
+        id: FragmentId,
+    ) -> Result<Values<'_>, WorldError> {
+        let (_, number, row) = self.matching(entity)?;
+        self.lent(entity, id, |lend| match lend.write {
+            true => Err(Lack::LentToWrite),
+            false => Ok(()),
+        })?;
+        self.world.values_of(entity, number, row, id)
+    }
+
+    /// Asks whether what is known of how a fragment is lent will do.
+    fn lent(
+        &self,
+        entity: Entity,
+        id: FragmentId,
+        will_do: impl Fn(&Lend) -> Result<(), Lack>,
+    ) -> Result<(), WorldError> {
+        let info = self.world.registry().get(id);
+        let info = info.ok_or(FragmentError::Unknown { id })?;
+        let lend = self.query.lends.iter().find(|lend| lend.id == id);
+        let lent = lend.ok_or(Lack::Lent).and_then(will_do);
+        lent.map_err(|lack| WorldError::Missing {
+            entity,
+            name: info.name().into(),
+            lack,
+        })
+    }
+
+    /// Where an entity lies that the query's requirements see, whatever its filters of chunks say.
+    fn matching(&self, entity: Entity) -> Result<(&DynamicMatch, u32, Row), WorldError> {
+        let (number, row) = self.world.find(entity)?;
+        let matches = &self.query.matches;
+        let found = matches.binary_search_by_key(&number, |known| known.archetype);
+        let chunk = &self.world.archetypes[number as usize].chunks[row.chunk as usize];
+        let known = found.ok().map(|at| &matches[at]);
+        known
+            .filter(|known| masked(known.masks.as_deref(), chunk, row.row))
+            .map(|known| (known, number, row))
+            .ok_or_else(|| self.lacks(entity))
+    }
+
+    /// The query does not see an entity.
+    #[cold]
+    fn lacks(&self, entity: Entity) -> WorldError {
+        WorldError::Missing {
+            entity,
+            name: self.query.names(self.world.registry()),
+            lack: Lack::Match,
         }
     }
 
@@ -326,7 +379,7 @@ impl<'q> DynamicRun<'q> {
         let run: &'a Self = self;
         let (known, view, row) = run.rows().next()?;
         // SAFETY: a row of a chunk that matches, lent while the run is borrowed.
-        Some(unsafe { DynamicChunk::new(view, &run.query.lends, known, row, 1) })
+        Some(unsafe { DynamicChunk::new(view, run, known, row, 1) })
     }
 
     /// The row of the only entity that the query sees; `None` if there is none, or more than one.
@@ -339,7 +392,7 @@ impl<'q> DynamicRun<'q> {
             return None;
         }
         // SAFETY: as in `first`.
-        Some(unsafe { DynamicChunk::new(view, &run.query.lends, known, row, 1) })
+        Some(unsafe { DynamicChunk::new(view, run, known, row, 1) })
     }
 
     /// The rows that the query sees, each with its chunk.
@@ -363,4 +416,34 @@ impl<'q> DynamicRun<'q> {
             chunk.rows().map(move |row| entities[row])
         })
     }
+}
+
+/// Sees chunks whose shared value, const or not, equals `value`.
+///
+/// # Errors
+/// As for [`DynamicRun::sharing`].
+pub(super) fn shares<'q>(
+    world: &World,
+    value: &'q Value,
+) -> Result<impl Fn(&ChunkView<'_>) -> bool + Sync + use<'q>, QueryError> {
+    let id = value.id();
+    let info = world.registry().get(id);
+    let info = info.ok_or(FragmentError::Unknown { id })?;
+    if !value.is_of(info) {
+        return Err(FragmentError::OtherUniverse { id }.into());
+    }
+    let ops = info.shared_ops().ok_or_else(|| FragmentError::WrongKind {
+        name: info.name().into(),
+        is: info.kind(),
+        wanted: FragmentKind::Shared,
+    })?;
+    let equal = ops.equal;
+    Ok(move |chunk: &ChunkView<'_>| {
+        let Some(at) = chunk.archetype.shared_at(id) else {
+            return false;
+        };
+        let there = chunk.world.shared_at(chunk.archetype, chunk.chunk, at);
+        // SAFETY: two values of this fragment.
+        unsafe { equal(there, value.as_ptr()) }
+    })
 }

@@ -1,10 +1,13 @@
 //! Queries that are put together at run time: what they see, what they lend, what they refuse; against typed
 //! queries and against the plain definition, on random worlds.
 
+mod any_of;
 mod collections;
 mod filters;
+mod peeked;
 mod random;
 mod refused;
+mod switches;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,6 +15,7 @@ use megachunk::fragment::{DynamicBundle, FragmentId, Value};
 use megachunk::prelude::*;
 use megachunk::query::{Access, ChunkView, DynamicQuery};
 
+#[derive(Clone)]
 pub(super) struct Asleep;
 pub(super) struct Wet;
 

@@ -253,6 +253,7 @@ mod of_query {
     table! { query:
         "SYPUR" Access;
         "SYP--" ChunkView<'static>;
+        "-YP--" DynamicChange<'static>;
         "SYP--" DynamicChunk<'static>;
         "SYPUR" DynamicFilter;
         "SYPUR" DynamicQuery;

@@ -44,8 +44,8 @@ mod view;
 pub use change::QueryChange;
 pub use data::{Has, HasRole, QueryData, ReadOnly};
 pub use dynamic::{
-    DynamicChunk, DynamicFilter, DynamicQuery, DynamicQueryBuilder, DynamicResources, DynamicRun,
-    Presence,
+    DynamicChange, DynamicChunk, DynamicFilter, DynamicQuery, DynamicQueryBuilder,
+    DynamicResources, DynamicRun, Presence,
 };
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;

@@ -18,6 +18,7 @@ mod joined;
 mod kept;
 mod lanes;
 mod matching;
+mod matching_dynamic;
 mod ordered;
 mod panics;
 mod rare;

@@ -3,7 +3,7 @@
 use crate::command::Commands;
 use crate::command::lane::Called;
 use crate::entity::Entity;
-use crate::query::{QueryError, QueryFilter, Requirements};
+use crate::query::{DynamicFilter, DynamicQuery, QueryError, QueryFilter, Requirements};
 use crate::world::{World, WorldError};
 
 impl Commands<'_> {
@@ -83,6 +83,42 @@ impl Commands<'_> {
         self.lane.call(|world| match world.matching::<Filter>() {
             Ok(matching) => Called::Destroyed(matching.destroy()),
             Err(error) => Called::Refused(Entity::PLACEHOLDER, error.into()),
+        });
+        Ok(())
+    }
+
+    /// The same of a filter that is put together at run time: [`DynamicQuery::change`](crate::query::DynamicQuery::change) and
+    /// [`destroy`](crate::query::DynamicChange::destroy) when its turn comes. As [`destroy_matching`](Self::destroy_matching).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let bullet = world.registry().register::<u8>()?.id();
+    /// let kept = world.registry().register::<char>()?.id();
+    /// let _ = world.create_batch((0..100_u8).map(|n| (n,)))?;
+    /// world.create((1_u8, 'k'))?;
+    /// let mut commands = world.commands();
+    /// commands.destroy_matching_dynamic(DynamicFilter::new().with(bullet).without(kept))?;
+    /// drop(commands);
+    /// assert_eq!(world.flush().destroyed, 100);
+    /// assert_eq!(world.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown), or [`QueryError::Contradiction`], at once; then
+    /// nothing is recorded.
+    pub fn destroy_matching_dynamic(&mut self, filter: DynamicFilter) -> Result<(), QueryError> {
+        let registry = self.lane.universe.registry();
+        let requirements = filter.requirements(registry)?;
+        requirements.check(registry)?;
+        self.lane.call(move |world| {
+            let mut query = DynamicQuery::asking(world, requirements);
+            match query.change(world) {
+                Ok(matching) => Called::Destroyed(matching.destroy()),
+                Err(error) => Called::Refused(Entity::PLACEHOLDER, error.into()),
+            }
         });
         Ok(())
     }

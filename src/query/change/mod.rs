@@ -5,6 +5,7 @@
 //! they are come first: then no entity comes to an archetype that is still to be looked at, and each is
 //! changed once.
 
+mod copies;
 mod seen;
 mod told;
 mod ways;
@@ -64,7 +65,7 @@ pub struct QueryChange<'q, D: QueryData = Entity, F: QueryFilter = ()> {
 }
 
 /// The archetypes that match.
-enum Matches<'q, D: QueryData, F: QueryFilter> {
+pub(super) enum Matches<'q, D: QueryData, F: QueryFilter> {
     Kept(&'q [Match<D, F>]),
     Own(MatchList<D, F>),
 }
@@ -88,6 +89,28 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryChange<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
+    /// What matches in a world, as it is: since when changes are looked for, and the version that the call has.
+    pub(super) fn new(
+        matches: Matches<'q, D, F>,
+        world: &'q mut World,
+        (since, version): (u32, u32),
+    ) -> Self {
+        Self {
+            matches,
+            world,
+            seen: Seen {
+                since,
+                version,
+                chunks: None,
+            },
+        }
+    }
+
+    /// The world.
+    pub(super) fn world(&self) -> &World {
+        self.world
+    }
+
     /// Only what lies in chunks for which `filter` is true: it is asked once a chunk.
     ///
     /// # Panics
@@ -281,11 +304,15 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// fragment does, with which a new chunk was to begin: some are done. If a
     /// [filter of chunks](Self::filter_chunks) panics: see there.
     pub fn remove<Gone: Bundle>(self) -> Result<usize, WorldError> {
-        self.ending((), |change, ()| change.remove_told::<Gone>())
+        self.ending((), |change, ()| {
+            let world = &mut *change.world;
+            let number = (world.bundles).number::<Gone>(world.universe.registry())?;
+            change.remove_told(number)
+        })
     }
 
-    fn remove_told<Gone: Bundle>(mut self) -> Result<usize, WorldError> {
-        let number = (self.world.bundles).number::<Gone>(self.world.universe.registry())?;
+    /// Takes away the fragments of the bundle of this number.
+    fn remove_told(mut self, number: u32) -> Result<usize, WorldError> {
         if self.world.is_watched(REMOVED) {
             self.decide();
             let change = Change::Remove(number);
@@ -537,24 +564,12 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         mut bundle: impl FnMut(D::Item<'_>) -> B,
         change: impl Fn(&mut World, Entity, B) -> Result<(), WorldError>,
     ) -> Result<usize, WorldError> {
+        let entities = self.entities();
         let Self {
             matches,
             world,
             seen,
         } = self;
-        let mut entities = Vec::new();
-        let mut runs = Vec::new();
-        for known in matches.get() {
-            for chunk in 0..chunks_of(world, known.archetype) {
-                seen.rows(world, known, chunk, &mut runs);
-                let data = &world.archetypes[known.archetype as usize];
-                let all = data.chunks[chunk as usize].entities();
-                for rows in runs.iter().rev() {
-                    let rows = rows.first as usize..(rows.first + rows.count) as usize;
-                    entities.extend_from_slice(&all[rows]);
-                }
-            }
-        }
         for &entity in &entities {
             let (archetype, row) = world.find(entity)?;
             let known = matches.get();
@@ -589,16 +604,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {
         world.keep_versions();
         self.update(world);
-        let (since, version) = self.begin(world);
-        QueryChange {
-            matches: Matches::Kept(&self.matches),
-            world,
-            seen: Seen {
-                since,
-                version,
-                chunks: None,
-            },
-        }
+        let versions = self.begin(world);
+        QueryChange::new(Matches::Kept(&self.matches), world, versions)
     }
 }
 
@@ -626,15 +633,11 @@ impl World {
         self.keep_versions();
         let mut query = Query::<Entity, Filter>::new(self)?;
         query.update(self);
-        let (since, version) = query.begin(self);
-        Ok(QueryChange {
-            matches: Matches::Own(query.matches),
-            world: self,
-            seen: Seen {
-                since,
-                version,
-                chunks: None,
-            },
-        })
+        let versions = query.begin(self);
+        Ok(QueryChange::new(
+            Matches::Own(query.matches),
+            self,
+            versions,
+        ))
     }
 }

@@ -7,6 +7,7 @@ use crate::archetype::{Archetype, Chunk, is_newer};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::dynamic::builder::DynamicQueryBuilder;
+use crate::query::dynamic::change::DynamicChange;
 use crate::query::dynamic::resources::DynamicResources;
 use crate::query::dynamic::run::DynamicRun;
 use crate::query::explain::{explain, explain_none};
@@ -154,6 +155,13 @@ impl DynamicQuery {
         }
     }
 
+    /// A query that lends nothing, for worlds of this world's universe, where fragments have these numbers.
+    pub(crate) fn asking(world: &World, requirements: Requirements) -> Self {
+        let registry = Arc::clone(world.universe().shared_registry());
+        let (lends, changed, groups) = (Box::default(), Box::default(), Box::default());
+        Self::new(registry, requirements, lends, changed, groups, false)
+    }
+
     /// Why it does not see an entity, as [`Query::explain`](crate::query::Query::explain).
     ///
     /// # Errors
@@ -243,6 +251,28 @@ impl DynamicQuery {
             return Err(QueryError::Writes { name });
         }
         self.run(world)
+    }
+
+    /// What the query matches in a world, to be changed or destroyed as a whole, as
+    /// [`Query::change`](crate::query::Query::change). It counts as a run of the query: the next one looks for changes since.
+    ///
+    /// # Errors
+    /// [`QueryError::OtherUniverse`].
+    pub fn change<'q>(&'q mut self, world: &'q mut World) -> Result<DynamicChange<'q>, QueryError> {
+        if !self.is_for(world) {
+            return Err(QueryError::OtherUniverse);
+        }
+        world.keep_versions();
+        self.update(world);
+        let version = world.begin_version();
+        let before = core::mem::replace(&mut self.since, world.moment(version));
+        let since = world.since(before, version);
+        Ok(DynamicChange::new(self, world, (since, version)))
+    }
+
+    /// Whether it asks what has changed in a chunk.
+    pub(super) fn asks_for_changes(&self) -> bool {
+        self.moved || !self.changed.is_empty() || !self.changed_any.is_empty()
     }
 
     /// Whether what it asks of changes in a chunk, of an archetype that matches, is so.

@@ -1,6 +1,6 @@
 //! Each entity of a slice changes by fragments that are known at run time only.
 
-use crate::archetype::{Change, Chunk, Rows, SharedId};
+use crate::archetype::{Change, Chunk, Edge, Rows, SharedId};
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
 use crate::panics::{first, note, refused, resume};
@@ -29,32 +29,11 @@ impl SliceChange for Copies<'_> {
         at: usize,
         report: &mut SliceReport,
     ) -> Option<usize> {
-        let prototype = self.prototype;
-        if !prototype.fills_rows() {
+        if !self.prototype.fills_rows() {
             return None;
         }
         let edge = world.edge_for(archetype, self.change).ok()?;
-        if edge.target == archetype {
-            if !prototype.is_bytes() || edge.ends_drop {
-                // Each clone first, and then the value goes whose place it takes.
-                return None;
-            }
-            let panicked = world.replace_rows(archetype, rows, &edge, |fill| {
-                // SAFETY: the edge's change is that of the prototype, and all are bytes.
-                unsafe { fill.copies(prototype) };
-            });
-            report.done += rows.count as usize;
-            resume(panicked);
-            return Some(rows.count as usize);
-        }
-        let group = world.same_group(archetype, rows.chunk, edge.target);
-        let moved = world.move_rows(archetype, rows, &edge, group, |fill| {
-            // SAFETY: the edge's change is that of the prototype; it leads elsewhere, where nothing is replaced.
-            unsafe { fill.copies(prototype) };
-        });
-        report.done += moved.count as usize;
-        resume(moved.panicked);
-        Some(report.refuse(at + moved.count as usize, moved.refused) - at)
+        self.run_along(world, (archetype, rows), &edge, at, report)
     }
 
     fn one(&mut self, world: &mut World, entity: Entity, _: usize) -> Result<bool, WorldError> {
@@ -75,6 +54,42 @@ impl SliceChange for Copies<'_> {
             Err(error) => return Err(refused(columns, error)),
         }
         Ok(true)
+    }
+}
+
+impl Copies<'_> {
+    /// Changes a run along the edge of the change, of a prototype whose values lie in columns alone: see
+    /// [`run`](SliceChange::run).
+    fn run_along(
+        &mut self,
+        world: &mut World,
+        (archetype, rows): (u32, Rows),
+        edge: &Edge,
+        at: usize,
+        report: &mut SliceReport,
+    ) -> Option<usize> {
+        let prototype = self.prototype;
+        if edge.target == archetype {
+            if !prototype.is_bytes() || edge.ends_drop {
+                // Each clone first, and then the value goes whose place it takes.
+                return None;
+            }
+            let panicked = world.replace_rows(archetype, rows, edge, |fill| {
+                // SAFETY: the edge's change is that of the prototype, and all are bytes.
+                unsafe { fill.copies(prototype) };
+            });
+            report.done += rows.count as usize;
+            resume(panicked);
+            return Some(rows.count as usize);
+        }
+        let group = world.same_group(archetype, rows.chunk, edge.target);
+        let moved = world.move_rows(archetype, rows, edge, group, |fill| {
+            // SAFETY: the edge's change is that of the prototype; it leads elsewhere, where nothing is replaced.
+            unsafe { fill.copies(prototype) };
+        });
+        report.done += moved.count as usize;
+        resume(moved.panicked);
+        Some(report.refuse(at + moved.count as usize, moved.refused) - at)
     }
 }
 
@@ -209,8 +224,40 @@ impl World {
         Ok(self.give_copies(entities, come, change))
     }
 
+    /// Rows of a chunk change along an edge, by which clones of a prototype's values come, all of which
+    /// [lie in columns](Prototype::fills_rows): how many. If that panics, or is refused, the first of them may be done.
+    pub(crate) fn give_rows_copies(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        prototype: &Prototype,
+        change: Change,
+    ) -> Result<usize, WorldError> {
+        let mut copies = Copies {
+            prototype,
+            change,
+            shared: &[],
+            has_given: false,
+        };
+        let mut report = SliceReport::default();
+        if copies
+            .run_along(self, (archetype, rows), edge, 0, &mut report)
+            .is_none()
+        {
+            // They stay where they are: each clone first, and then the value goes whose place it takes.
+            let all = self.archetypes[archetype as usize].chunks[rows.chunk as usize].entities();
+            let some = rows.first as usize..(rows.first + rows.count) as usize;
+            for entity in all[some].to_vec() {
+                copies.one(self, entity, 0)?;
+                report.done += 1;
+            }
+        }
+        report.into_result()
+    }
+
     /// Makes a change by which clones of a prototype's values come. If nobody gets them, nothing of it stays.
-    fn give_copies(
+    pub(crate) fn give_copies(
         &mut self,
         entities: &[Entity],
         prototype: &Prototype,

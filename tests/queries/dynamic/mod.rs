@@ -2,6 +2,7 @@
 //! queries and against the plain definition, on random worlds.
 
 mod any_of;
+mod changed;
 mod collections;
 mod filters;
 mod peeked;

@@ -307,6 +307,21 @@ impl Resources {
         Some(resource.value.cast())
     }
 
+    /// Where a resource lies whose type is not known here.
+    pub(crate) fn find_any(&self, id: ResourceId) -> Option<NonNull<dyn Any + Send + Sync>> {
+        Some(self.values.get(&id.of_type())?.value)
+    }
+
+    /// The same of one that is lent to be written, as it is counted.
+    pub(crate) fn find_any_to_write(
+        &self,
+        id: ResourceId,
+    ) -> Option<NonNull<dyn Any + Send + Sync>> {
+        let resource = self.values.get(&id.of_type())?;
+        resource.life.write();
+        Some(resource.value)
+    }
+
     /// The state of the value of a type, if it is there.
     pub(crate) fn state_of<T: Send + Sync + 'static>(&self) -> Option<ResourceState> {
         let life = &self.values.get(&TypeId::of::<T>())?.life;

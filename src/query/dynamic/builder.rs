@@ -176,6 +176,19 @@ impl<'w> DynamicQueryBuilder<'w> {
         self
     }
 
+    /// A resource is read or written whose type is not known here, but its number: from
+    /// [`ResourceId::of`], or a world's [`Resources::iter`](crate::world::Resources::iter).
+    /// [`DynamicResources::read_any`](crate::query::DynamicResources::read_any) lends it. With [`Access::None`] nothing is
+    /// asked.
+    pub fn resource(mut self, id: ResourceId, access: Access) -> Self {
+        match access {
+            Access::None => {}
+            Access::Read => self.resources.read(id),
+            Access::Write => self.resources.write(id),
+        }
+        self
+    }
+
     /// The query. O(requirements).
     ///
     /// The same is refused as for a typed [`Query`](crate::query::Query). A fragment may stand there twice, if it

@@ -1,5 +1,6 @@
 //! `DynamicResources`: the resources of a query that was put together at run time.
 
+use core::any::Any;
 use core::ptr::NonNull;
 
 use smallvec::SmallVec;
@@ -44,16 +45,7 @@ impl<'q> DynamicResources<'q> {
     /// # Errors
     /// [`QueryError::NotAsked`]; [`QueryError::NoResource`]; [`QueryError::Lent`] if it is lent to be written.
     pub fn read<T: Send + Sync + 'static>(&mut self) -> Result<&'q T, QueryError> {
-        let id = ResourceId::of::<T>();
-        let value = match self.position(id) {
-            Some(at) => match self.lent(at) {
-                Some(lent) if lent.to_be_written => return Err(is_lent(id)),
-                Some(_) => self.find::<T>()?,
-                None => self.lend::<T>(at, false)?,
-            },
-            None if self.access.reads().contains(&id) => self.find::<T>()?,
-            None => return Err(not_asked(id)),
-        };
+        let value = self.to_read(ResourceId::of::<T>(), Resources::find::<T>)?;
         // SAFETY: by the contract of `new`; nobody writes it, as `lent` says.
         Ok(unsafe { value.as_ref() })
     }
@@ -64,18 +56,104 @@ impl<'q> DynamicResources<'q> {
     /// As for [`read`](Self::read); [`QueryError::ReadOnly`] if the query asked to read; [`QueryError::Lent`] if it
     /// is lent already, in either way.
     pub fn write<T: Send + Sync + 'static>(&mut self) -> Result<&'q mut T, QueryError> {
-        let id = ResourceId::of::<T>();
-        let mut value = match self.position(id) {
-            Some(at) if self.lent(at).is_some() => return Err(is_lent(id)),
-            Some(at) => self.lend::<T>(at, true)?,
-            None if self.access.reads().contains(&id) => {
-                let name = id.name().into();
-                return Err(QueryError::ReadOnly { name });
-            }
-            None => return Err(not_asked(id)),
-        };
+        let mut value = self.to_write(ResourceId::of::<T>(), Resources::find_to_write::<T>)?;
         // SAFETY: by the contract of `new`; nobody else has it, as `lent` says.
         Ok(unsafe { value.as_mut() })
+    }
+
+    /// A resource whose type is not known here, to read: who knows it casts it. O(resources that the query asked for).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::query::Access;
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(7_u32);
+    /// // What a host's table knows of all that there is, by names.
+    /// let all = world.resources().iter();
+    /// let found = all.map(|(id, _)| id).find(|id| id.name() == "u32").unwrap();
+    ///
+    /// let mut query = DynamicQuery::builder(&world).resource(found, Access::Write).build()?;
+    /// let (_, mut resources) = query.with_resources(&mut world)?;
+    /// assert!(resources.read_any(found)?.is::<u32>());
+    /// let (_, mut resources) = query.with_resources(&mut world)?;
+    /// if let Some(number) = resources.write_any(found)?.downcast_mut::<u32>() {
+    ///     *number += 1;
+    /// }
+    /// assert_eq!(world.resources().get::<u32>(), Some(&8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_any(&mut self, id: ResourceId) -> Result<&'q (dyn Any + Send + Sync), QueryError> {
+        let value = self.to_read(id, |resources| resources.find_any(id))?;
+        // SAFETY: as in `read`.
+        Ok(unsafe { value.as_ref() })
+    }
+
+    /// A resource whose type is not known here, to write: as [`read_any`](Self::read_any).
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub fn write_any(
+        &mut self,
+        id: ResourceId,
+    ) -> Result<&'q mut (dyn Any + Send + Sync), QueryError> {
+        let mut value = self.to_write(id, |resources| resources.find_any_to_write(id))?;
+        // SAFETY: as in `write`.
+        Ok(unsafe { value.as_mut() })
+    }
+
+    /// Finds a resource that may be read now, and notes that it is lent, where that matters.
+    #[inline]
+    fn to_read<T: ?Sized>(
+        &mut self,
+        id: ResourceId,
+        find: impl FnOnce(&Resources) -> Option<NonNull<T>>,
+    ) -> Result<NonNull<T>, QueryError> {
+        let found = || find(self.resources).ok_or_else(|| none_there(id));
+        match self.position(id) {
+            Some(at) => match self.lent(at) {
+                Some(lent) if lent.to_be_written => Err(is_lent(id)),
+                Some(_) => found(),
+                None => {
+                    let value = found()?;
+                    self.lent.push(Lent {
+                        at,
+                        to_be_written: false,
+                    });
+                    Ok(value)
+                }
+            },
+            None if self.access.reads().contains(&id) => found(),
+            None => Err(not_asked(id)),
+        }
+    }
+
+    /// Finds a resource that may be written now, and notes that it is lent.
+    #[inline]
+    fn to_write<T: ?Sized>(
+        &mut self,
+        id: ResourceId,
+        find: impl FnOnce(&Resources) -> Option<NonNull<T>>,
+    ) -> Result<NonNull<T>, QueryError> {
+        match self.position(id) {
+            Some(at) if self.lent(at).is_some() => Err(is_lent(id)),
+            Some(at) => {
+                let value = find(self.resources).ok_or_else(|| none_there(id))?;
+                self.lent.push(Lent {
+                    at,
+                    to_be_written: true,
+                });
+                Ok(value)
+            }
+            None if self.access.reads().contains(&id) => {
+                let name = id.name().into();
+                Err(QueryError::ReadOnly { name })
+            }
+            None => Err(not_asked(id)),
+        }
     }
 
     /// Which of those that may be written it is.
@@ -86,31 +164,12 @@ impl<'q> DynamicResources<'q> {
     fn lent(&self, at: usize) -> Option<Lent> {
         self.lent.iter().copied().find(|lent| lent.at == at)
     }
+}
 
-    /// Finds one that may be written, and notes that it is lent.
-    fn lend<T: Send + Sync + 'static>(
-        &mut self,
-        at: usize,
-        to_be_written: bool,
-    ) -> Result<NonNull<T>, QueryError> {
-        let value = match to_be_written {
-            true => Self::found(self.resources.find_to_write())?,
-            false => self.find::<T>()?,
-        };
-        self.lent.push(Lent { at, to_be_written });
-        Ok(value)
-    }
-
-    fn find<T: Send + Sync + 'static>(&self) -> Result<NonNull<T>, QueryError> {
-        Self::found(self.resources.find())
-    }
-
-    fn found<T: Send + Sync + 'static>(
-        found: Option<NonNull<T>>,
-    ) -> Result<NonNull<T>, QueryError> {
-        found.ok_or_else(|| QueryError::NoResource {
-            name: ResourceId::of::<T>().name().into(),
-        })
+#[cold]
+fn none_there(id: ResourceId) -> QueryError {
+    QueryError::NoResource {
+        name: id.name().into(),
     }
 }
 

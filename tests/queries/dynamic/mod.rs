@@ -8,6 +8,7 @@ mod filters;
 mod peeked;
 mod random;
 mod refused;
+mod resources;
 mod switches;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

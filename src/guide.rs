@@ -13,7 +13,7 @@
 //! |---|---|
 //! | [1. A world of entities](#1-a-world-of-entities) | [`World`], [`World::create`], [`World::create_batch`], [`Fragment`], [`Bundle`], [`FragmentRegistry::require`], [`FragmentRegistry::require_with`], [`World::add_required`] |
 //! | [2. Queries](#2-queries) | [`Query`], [`World::query`], [`QueryRun::for_each`], [`QueryRun::par_for_each_slice`], [`With`], [`Changed`], [`Enabled`], [`FragmentRegistry::register_enableable`] |
-//! | [3. Processors](#3-processors) | [`processor()`], [`Schedule`], [`ProcessorBuilder`], [`Phase`], [what they ask for](param), [`QueryLookup`], [`QueryLookup::peek`], [`Has`], [`Local`], [`World::resources_mut`], [`dynamic_processor`], [`dynamic_processor_with`], [`Schedule::processors`], [`Schedule::replace`], [`Schedule::remove_all`] |
+//! | [3. Processors](#3-processors) | [`processor()`], [`Schedule`], [`ProcessorBuilder`], [`Phase`], [what they ask for](param), [`QueryLookup`], [`QueryLookup::peek`], [`Has`], [`Local`], [`World::resources_mut`], [`dynamic_processor`], [`dynamic_processor_with`], [`World::archetypes`], [`DynamicQuery::change`], [`DynamicChunk::peek`], [`DynamicParams::heard`](crate::processor::DynamicParams::heard), [`Schedule::processors`], [`Schedule::replace`], [`Schedule::remove_all`] |
 //! | [Pools](#pools) | [`ProcessorBuilder::main_thread`], [`Tied`], [`Execution`], [`Workers`](crate::workers::Workers), [`with_workers`](crate::workers::with_workers) |
 //! | [4. The loop of a game](#4-the-loop-of-a-game) | [`Simulation`], [`Rate`], [`Time`], [`App`] |
 //! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`DynamicChunk::sort_key`], [`World::flush`], [`Target`] |

@@ -292,6 +292,7 @@ mod of_signal {
         "SYP--" Received<'static>;
         "SYPUR" Signal<u32>;
         "SYPUR" SignalError;
+        "SYPUR" SignalKind<'static>;
         "SYPUR" SignalReader;
         "SYP--" Signalled<'static>;
         "S-P--" Signals<'static>;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::panics::Panicked;
 use crate::processor::ScheduleError;
+use crate::processor::dynamic::{Hear, Hearing};
 use crate::processor::needs::Needs;
 use crate::query::{QueryData, QueryFilter};
 use crate::signal::{BroadcastReader, Signal, SignalError, SignalReader};
@@ -23,6 +24,8 @@ struct Subscribed {
     /// The type of what the signal carries.
     carries: TypeId,
     find: Find,
+    /// Makes a reader of what is broadcast that carries this.
+    hearing: fn() -> Box<dyn Hear>,
 }
 
 impl Subscriptions {
@@ -36,9 +39,25 @@ impl Subscriptions {
         self.push::<P>(Arc::new(find));
     }
 
-    fn push<P: 'static>(&mut self, find: Find) {
-        let carries = TypeId::of::<P>();
-        self.0.push(Subscribed { carries, find });
+    fn push<P: Send + Sync + 'static>(&mut self, find: Find) {
+        self.0.push(Subscribed {
+            carries: TypeId::of::<P>(),
+            find,
+            hearing: || Box::new(BroadcastReader::<P>::new()),
+        });
+    }
+
+    /// Readers of what is broadcast, one for each type that some of them carry, which have not subscribed yet.
+    pub(super) fn hearings(&self) -> Vec<Hearing> {
+        let mut all: Vec<Hearing> = Vec::new();
+        for subscribed in &self.0 {
+            let carries = subscribed.carries;
+            if all.iter().all(|hearing| hearing.carries != carries) {
+                let reader = (subscribed.hearing)();
+                all.push(Hearing { carries, reader });
+            }
+        }
+        all
     }
 
     /// Whether some of them carry a `P`.

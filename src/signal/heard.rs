@@ -219,6 +219,16 @@ impl<P> BroadcastReader<P> {
         }
     }
 
+    /// Lends once more what was [read](Self::read) last, of the same world, where nothing was collected since.
+    pub(crate) fn again<'w>(&'w self, world: &'w World) -> Heard<'w, P> {
+        let board = self.subscriptions.board(world);
+        Heard {
+            logs: board.map_or(&[], |board| &board.logs),
+            found: &self.found,
+            _payload: PhantomData,
+        }
+    }
+
     /// What was lent last waits again. Nothing was collected since.
     #[cold]
     pub(crate) fn take_back(&mut self) {

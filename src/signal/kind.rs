@@ -30,9 +30,9 @@ pub struct Signal<P> {
 #[derive(Debug)]
 pub(super) struct Kind {
     /// `None`: it is known by what it carries.
-    name: Option<Box<str>>,
-    payload: TypeId,
-    payload_name: &'static str,
+    pub(super) name: Option<Box<str>>,
+    pub(super) payload: TypeId,
+    pub(super) payload_name: &'static str,
     /// The type of its [`Signal`].
     handle: TypeId,
     pub(super) new_log: fn() -> Box<dyn Store>,

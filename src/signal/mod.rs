@@ -22,6 +22,7 @@ mod moving;
 mod post;
 mod reader;
 mod sender;
+mod signal_kind;
 mod signalled;
 mod subscriptions;
 mod time;
@@ -34,6 +35,7 @@ pub use heard::{BroadcastReader, Heard};
 pub use kind::Signal;
 pub use reader::{Delivery, Received, SignalReader};
 pub use sender::{ParallelSignals, Signals};
+pub use signal_kind::SignalKind;
 pub use signalled::Signalled;
 
 /// To whom is sent what is broadcast: a handle that nobody has, and nobody can make.

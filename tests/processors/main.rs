@@ -15,6 +15,7 @@ mod existing;
 mod explained;
 mod fallible;
 mod heard;
+mod heard_by_scripts;
 mod hosts;
 mod lent;
 mod made_anew;

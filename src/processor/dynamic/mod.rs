@@ -5,10 +5,12 @@
 //! that makes them for each world. To the schedule all are alike: the order is solved by what the queries ask for, so that
 //! it runs beside others, and no others touch what it is lent.
 
+mod hearing;
 mod params;
 mod runner;
 mod script;
 
+pub(super) use hearing::{Hear, Hearing};
 pub use params::DynamicParams;
 
 use std::error::Error;

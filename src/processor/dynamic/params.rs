@@ -5,8 +5,9 @@ use core::fmt;
 use smallvec::SmallVec;
 
 use crate::command::{ParallelCommands, Turn};
-use crate::query::{DynamicResources, DynamicRun};
-use crate::signal::ParallelSignals;
+use crate::processor::dynamic::Hearing;
+use crate::query::{DynamicResources, DynamicRun, QueryError};
+use crate::signal::{Heard, ParallelSignals};
 use crate::world::World;
 
 /// What a [`dynamic_processor`](super::dynamic_processor) is lent for a run: a run of each of its queries, resources,
@@ -16,6 +17,8 @@ pub struct DynamicParams<'w> {
     /// Must hold: no two see an archetype of which both lend the same, one of them to write.
     pub(super) runs: SmallVec<[DynamicRun<'w>; 8]>,
     pub(super) resources: DynamicResources<'w>,
+    /// Have read what was broadcast.
+    pub(super) hearings: &'w [Hearing],
     pub(super) world: &'w World,
     pub(super) turn: Turn<'w>,
 }
@@ -64,6 +67,48 @@ impl<'w> DynamicParams<'w> {
     #[must_use]
     pub fn resources(&mut self) -> &mut DynamicResources<'w> {
         &mut self.resources
+    }
+
+    /// What was broadcast since it ran last by the signals that carry a `P` and that its builder
+    /// [named](crate::processor::ProcessorBuilder::hears): what a parameter [`Heard<P>`](Heard) is to a typed processor. As
+    /// often as it is asked for; it counts as heard by this run in any case. O(types that it hears).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::processor::dynamic_processor;
+    ///
+    /// /// What a script is told: whatever that is, for the host it has one type.
+    /// struct Said(String);
+    ///
+    /// let mut world = World::new();
+    /// let opened = world.signal::<Said>("door opened")?;
+    /// world.resources_mut().insert(String::new());
+    /// let log = DynamicQuery::builder(&world).write_resource::<String>().build()?;
+    /// let script = dynamic_processor("log", [log], |mut params| -> ProcessorResult {
+    ///     let heard = params.heard::<Said>()?;
+    ///     let log = params.resources().write::<String>()?;
+    ///     heard.iter().for_each(|said| log.push_str(&said.0));
+    ///     Ok(())
+    /// });
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(script.hears::<Said>("door opened"));
+    /// schedule.run(&mut world)?;
+    /// world.signals().broadcast(opened, Said("creak".into()));
+    /// schedule.run(&mut world)?;
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.resources().get::<String>().unwrap(), "creak");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`QueryError::NotAsked`], unless its builder said [`hears::<P>`](crate::processor::ProcessorBuilder::hears) or
+    /// [`hears_type::<P>`](crate::processor::ProcessorBuilder::hears_type).
+    pub fn heard<P: Send + Sync + 'static>(&self) -> Result<Heard<'w, P>, QueryError> {
+        let mut all = self.hearings.iter();
+        let heard = all.find_map(|hearing| hearing.heard(self.world));
+        heard.ok_or_else(|| QueryError::NotAsked {
+            name: core::any::type_name::<P>().into(),
+        })
     }
 
     /// Recorders of commands, which are flushed after the phase, or before: see [`Schedule`](crate::processor::Schedule).

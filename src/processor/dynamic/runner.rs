@@ -8,11 +8,12 @@ use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
 use crate::fragment::{FragmentError, FragmentKind};
-use crate::processor::dynamic::DynamicParams;
+use crate::panics::Panicked;
 use crate::processor::dynamic::script::{BoxError, Script};
+use crate::processor::dynamic::{DynamicParams, Hearing};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
-use crate::processor::{ProcessorOutput, ScheduleError, Seen, Turn};
+use crate::processor::{ProcessorOutput, ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::{DynamicQuery, DynamicResources, QueryError, Requirements, ResourceAccess};
 use crate::world::World;
 
@@ -23,6 +24,8 @@ pub(super) struct Dynamic<S, R> {
     access: ResourceAccess,
     /// Which resources the world had when all of those were there.
     found: Option<u64>,
+    /// What it hears that is broadcast, a reader for each type.
+    hearings: Vec<Hearing>,
     script: S,
     of: Exactly<R>,
 }
@@ -33,6 +36,7 @@ impl<S, R> Dynamic<S, R> {
             queries,
             access: ResourceAccess::default(),
             found: None,
+            hearings: Vec::new(),
             script,
             of: PhantomData,
         }
@@ -42,6 +46,7 @@ impl<S, R> Dynamic<S, R> {
     fn begin_anew(&mut self) {
         self.access = ResourceAccess::default();
         self.found = None;
+        self.hearings = Vec::new();
         self.queries.iter_mut().for_each(DynamicQuery::begin_anew);
     }
 
@@ -86,12 +91,37 @@ impl<S: Script<R>, R: ProcessorOutput> Runner for Dynamic<S, R> {
         }
         plea.needs.resources = self.access.clone();
         plea.needs.parallel_commands = true;
+        if let Some(subscriptions) = plea.subscriptions {
+            self.hearings = subscriptions.hearings();
+            plea.needs.hears = !self.hearings.is_empty();
+            let heard = self.hearings.iter().map(|hearing| hearing.carries);
+            plea.needs.heard.extend(heard);
+        }
         Ok(())
     }
 
     fn forget(&mut self) {
         self.begin_anew();
         self.script.forget(&mut self.queries);
+    }
+
+    fn hear(
+        &mut self,
+        world: &mut World,
+        subscriptions: Option<&Subscriptions>,
+        processor: &str,
+        panicked: &mut Panicked,
+    ) -> Result<(), ScheduleError> {
+        let mut hearings = self.hearings.iter_mut();
+        hearings.try_for_each(|hearing| {
+            (hearing.reader).hear(world, subscriptions, processor, panicked)
+        })
+    }
+
+    fn discard(&mut self, world: &mut World, panicked: &mut Panicked) -> usize {
+        let hearings = self.hearings.iter_mut();
+        let discarded = hearings.map(|hearing| hearing.reader.discard(world, panicked));
+        discarded.sum()
     }
 
     fn start(&mut self, _: &mut World) -> bool {
@@ -109,6 +139,9 @@ impl<S: Script<R>, R: ProcessorOutput> Runner for Dynamic<S, R> {
         if self.found != Some(world.resources().stamp()) {
             self.find_resources(world)?;
         }
+        for hearing in &mut self.hearings {
+            hearing.reader.read(world);
+        }
         let queries = self.queries.iter_mut();
         // SAFETY: the caller's: this is the world that `prepare` has seen, which has told what the queries lend, and has
         // refused those of which two lend the same; archetypes that make two do so are `Aliases`' to refuse.
@@ -117,6 +150,7 @@ impl<S: Script<R>, R: ProcessorOutput> Runner for Dynamic<S, R> {
             runs: runs.collect(),
             // SAFETY: the caller's, in the same way.
             resources: unsafe { DynamicResources::new(world.resources(), &self.access) },
+            hearings: &self.hearings,
             world,
             turn,
         };

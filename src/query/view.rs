@@ -84,7 +84,7 @@ impl<'w> ChunkView<'w> {
     /// world.create((1_u8,).shared("red"))?;
     /// world.create((2_u8,))?;
     /// let mut numbers = Query::<&u8>::new(&world)?;
-    /// let in_teams = numbers.on(&mut world).filter_chunks(move |chunk| chunk.has_dynamic(team));
+    /// let mut in_teams = numbers.on(&mut world).filter_chunks(move |chunk| chunk.has_dynamic(team));
     /// assert_eq!(in_teams.iter().collect::<Vec<_>>(), [&1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

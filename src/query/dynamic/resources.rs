@@ -45,7 +45,7 @@ impl<'q> DynamicResources<'q> {
     /// # Errors
     /// [`QueryError::NotAsked`]; [`QueryError::NoResource`]; [`QueryError::Lent`] if it is lent to be written.
     pub fn read<T: Send + Sync + 'static>(&mut self) -> Result<&'q T, QueryError> {
-        let value = self.to_read(ResourceId::of::<T>(), Resources::find::<T>)?;
+        let value = self.lend_to_read(ResourceId::of::<T>(), Resources::find::<T>)?;
         // SAFETY: by the contract of `new`; nobody writes it, as `lent` says.
         Ok(unsafe { value.as_ref() })
     }
@@ -56,7 +56,7 @@ impl<'q> DynamicResources<'q> {
     /// As for [`read`](Self::read); [`QueryError::ReadOnly`] if the query asked to read; [`QueryError::Lent`] if it
     /// is lent already, in either way.
     pub fn write<T: Send + Sync + 'static>(&mut self) -> Result<&'q mut T, QueryError> {
-        let mut value = self.to_write(ResourceId::of::<T>(), Resources::find_to_write::<T>)?;
+        let mut value = self.lend_to_write(ResourceId::of::<T>(), Resources::find_to_write::<T>)?;
         // SAFETY: by the contract of `new`; nobody else has it, as `lent` says.
         Ok(unsafe { value.as_mut() })
     }
@@ -87,7 +87,7 @@ impl<'q> DynamicResources<'q> {
     /// # Errors
     /// As for [`read`](Self::read).
     pub fn read_any(&mut self, id: ResourceId) -> Result<&'q (dyn Any + Send + Sync), QueryError> {
-        let value = self.to_read(id, |resources| resources.find_any(id))?;
+        let value = self.lend_to_read(id, |resources| resources.find_any(id))?;
         // SAFETY: as in `read`.
         Ok(unsafe { value.as_ref() })
     }
@@ -100,14 +100,14 @@ impl<'q> DynamicResources<'q> {
         &mut self,
         id: ResourceId,
     ) -> Result<&'q mut (dyn Any + Send + Sync), QueryError> {
-        let mut value = self.to_write(id, |resources| resources.find_any_to_write(id))?;
+        let mut value = self.lend_to_write(id, |resources| resources.find_any_to_write(id))?;
         // SAFETY: as in `write`.
         Ok(unsafe { value.as_mut() })
     }
 
     /// Finds a resource that may be read now, and notes that it is lent, where that matters.
     #[inline]
-    fn to_read<T: ?Sized>(
+    fn lend_to_read<T: ?Sized>(
         &mut self,
         id: ResourceId,
         find: impl FnOnce(&Resources) -> Option<NonNull<T>>,
@@ -133,7 +133,7 @@ impl<'q> DynamicResources<'q> {
 
     /// Finds a resource that may be written now, and notes that it is lent.
     #[inline]
-    fn to_write<T: ?Sized>(
+    fn lend_to_write<T: ?Sized>(
         &mut self,
         id: ResourceId,
         find: impl FnOnce(&Resources) -> Option<NonNull<T>>,

@@ -248,7 +248,8 @@ impl World {
             // They stay where they are: each clone first, and then the value goes whose place it takes.
             let all = self.archetypes[archetype as usize].chunks[rows.chunk as usize].entities();
             let some = rows.first as usize..(rows.first + rows.count) as usize;
-            for entity in all[some].to_vec() {
+            let entities = all[some].to_vec();
+            for &entity in &entities {
                 copies.one(self, entity, 0)?;
                 report.done += 1;
             }

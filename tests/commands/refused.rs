@@ -30,12 +30,11 @@ enum Goes {
     Alone,
 }
 
+/// Records something.
+type Records<'r> = &'r dyn Fn(&World, &mut Commands<'_>);
+
 /// Records by one recorder or two, by turns, and flushes.
-fn flush(
-    world: &mut World,
-    goes: Goes,
-    commands: &[&dyn Fn(&World, &mut Commands<'_>)],
-) -> FlushReport {
+fn flush(world: &mut World, goes: Goes, commands: &[Records<'_>]) -> FlushReport {
     let threads = if matches!(goes, Goes::General) { 2 } else { 1 };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     world.set_flush_threads_from(matches!(goes, Goes::General).then_some(1));

@@ -34,7 +34,7 @@ fn compositions_are_listed_as_they_were_met_those_without_entities_and_in_the_or
         .collect();
     assert_eq!(listed(&world), from_stats);
     let first = world.archetypes().next().unwrap();
-    assert!(first.is_empty() && first.len() == 0);
+    assert!(first.is_empty());
     assert_eq!(first.chunks().count(), 0, "what it keeps has no entity");
     assert_eq!(first.fragments().count(), 1);
 }

@@ -12,7 +12,7 @@ use crate::query::{ChunkView, QueryChange, QueryError};
 use crate::world::{Prototype, Version, World, WorldError};
 
 /// Everything that a query of run time matches, to be changed or destroyed: chunk by chunk, as a typed
-/// [`QueryChange`](crate::query::QueryChange) does it, at the same costs. From [`DynamicQuery::change`].
+/// [`QueryChange`] does it, at the same costs. From [`DynamicQuery::change`].
 ///
 /// ```
 /// use core::alloc::Layout;

@@ -303,7 +303,7 @@ impl<'w> DynamicChunk<'w> {
     /// ```
     ///
     /// # Errors
-    /// The handle is refused; [`WorldError::Missing`](crate::world::WorldError::Missing) if the query does not match the
+    /// The handle is refused; [`WorldError::Missing`] if the query does not match the
     /// entity ([`Lack::Match`](crate::world::Lack::Match)), lends the fragment to be written
     /// ([`Lack::LentToWrite`](crate::world::Lack::LentToWrite)) or not at all
     /// ([`Lack::Lent`](crate::world::Lack::Lent)), or the entity does not have it; [`FragmentError::Unknown`].

@@ -1,6 +1,7 @@
 //! Values that are required, and cannot be made.
 
 use super::{begin, go_on};
+use crate::world_commands::CommandOp;
 use crate::world_more::MoreOp;
 use crate::world_ops::{WorldOp, run};
 
@@ -117,4 +118,69 @@ fn a_value_that_cannot_be_made_changes_nothing() {
             fuse,
         })
     });
+}
+
+/// A tag requires what counts itself: who loses that, and gets the tag again, is to get another one in the same flush, and stays
+/// where he is. Others of the flush lose values whose `drop` panics, or move.
+#[test]
+fn who_is_to_get_again_what_cannot_be_made_is_told_of_nothing() {
+    use CommandOp::*;
+    let (counted, tag, payload) = (2, 3, 5);
+    let batch = |shape, len| WorldOp::CreateBatch {
+        shape,
+        payload: 7,
+        len,
+        fuse: 0,
+    };
+    for (on, j) in [false, true]
+        .into_iter()
+        .flat_map(|on| (0..24).map(move |j| (on, j)))
+    {
+        let mut ops = vec![
+            WorldOp::More(MoreOp::Require { which: 0x40 }),
+            WorldOp::Forks { on },
+            batch(13, 12),
+            batch(11, 4),
+            batch(0, 4),
+            WorldOp::Script { key: 128 },
+        ];
+        let mut record = |command| ops.push(WorldOp::Command(command));
+        for pick in 0..6 {
+            let shape = counted;
+            record(Remove { pick, shape });
+            let shape = tag;
+            record(Add {
+                pick,
+                shape,
+                payload,
+            });
+        }
+        for pick in 6..9 {
+            let which = 2;
+            record(Set {
+                pick,
+                which,
+                payload,
+            });
+        }
+        // The last four of these get the value with the tag.
+        for pick in 12..20 {
+            let shape = tag;
+            record(Add {
+                pick,
+                shape,
+                payload,
+            });
+        }
+        ops.extend([
+            WorldOp::Record {
+                threads: 0,
+                together: false,
+            },
+            WorldOp::Flush { fuse: 0x80 | j },
+            WorldOp::Flush { fuse: 0 },
+        ]);
+        let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
+        run(&ops, true);
+    }
 }

@@ -19,6 +19,8 @@ mod world_fragments;
 mod world_heard;
 #[path = "../../tests/support/world_interrupted.rs"]
 mod world_interrupted;
+#[path = "../../tests/support/world_loads.rs"]
+mod world_loads;
 #[path = "../../tests/support/world_machine.rs"]
 mod world_machine;
 #[path = "../../tests/support/world_more.rs"]

@@ -14,15 +14,13 @@ use megachunk::prelude::*;
 use megachunk::query::QueryFilter;
 use megachunk::world::{Budget, LoadOptions, Prototype, SnapshotOptions};
 
-use crate::world_changes::Changes;
 use crate::world_fragments::{
     Awake, Counted, Fused, Guard, Kind, Ledger, Made, Matrix, Page, Small, Species, Switch, Tag,
     Team, Text, Weather, WithShape, core_kinds_of, core_shape_of, gone_kinds_of, gone_shape_of,
     kinds_of, register, shape_of, with_core, with_gone, with_shape,
 };
-use crate::world_machine::{Machine, WORLDS, begin, universe};
+use crate::world_machine::{Machine, WORLDS, universe};
 use crate::world_naive::{NAMES, Refusal};
-use crate::world_probes::{self, Watch};
 use crate::world_required::requiring;
 use crate::world_row::Row;
 use crate::world_same::{fused, same_report};
@@ -626,7 +624,7 @@ impl Machine {
         let bytes = World::worlds_to_snapshot(&both, &options).unwrap();
         (0..WORLDS).for_each(|at| self.end_recorded(at));
         let load = LoadOptions::new();
-        let mut loaded = if how.is_multiple_of(2) {
+        let loaded = if how.is_multiple_of(2) {
             let universe = requiring(self, self.model.required);
             let loaded = World::worlds_from_snapshot(&bytes, universe, &load).unwrap();
             for (world, loaded) in self.worlds.iter().zip(&loaded) {
@@ -634,8 +632,6 @@ impl Machine {
                 assert_eq!(hashes[0], hashes[1]);
             }
             self.model.reload();
-            self.universe = Arc::clone(loaded[0].universe());
-            self.queries = world_probes::all(&loaded[0]).unwrap();
             loaded
         } else {
             let known = EntityMap::default();
@@ -645,16 +641,6 @@ impl Machine {
             self.model.reload_as(|entity| entities.get(entity).unwrap());
             loaded
         };
-        assert_eq!(loaded.len(), WORLDS);
-        for (at, world) in loaded.iter_mut().enumerate() {
-            begin(world, at, self.hands, self.ears.as_ref());
-        }
-        self.watches = loaded
-            .iter()
-            .map(|world| Watch::new(world).unwrap())
-            .collect();
-        self.changes = loaded.iter().map(Changes::new).collect();
-        self.forks = [false; WORLDS];
-        self.worlds = loaded;
+        self.go_on_with(loaded);
     }
 }

@@ -205,7 +205,7 @@ impl Machine {
                 | WorldOp::MoveArchetype { .. }
                 | WorldOp::MoveAll
                 | WorldOp::Reload { .. }
-                | WorldOp::More(MoreOp::MoveOne { .. })
+                | WorldOp::More(MoreOp::MoveOne { .. } | MoreOp::Load { .. })
         );
         let mut all = [quiet || !both; WORLDS];
         all[self.at] = quiet;

@@ -348,7 +348,7 @@ impl Machine {
             // Nobody is told of the end of a world, or of what is in one when he begins to listen.
             WorldOp::Renew { .. }
             | WorldOp::Reload { .. }
-            | WorldOp::More(MoreOp::Require { .. }) => (heard, Vec::new()),
+            | WorldOp::More(MoreOp::Require { .. } | MoreOp::Load { .. }) => (heard, Vec::new()),
             // Nor that a world goes back.
             WorldOp::More(MoreOp::RollBack { .. }) => return assert!(!burnt),
             WorldOp::Flush { .. } => (heard, noted),

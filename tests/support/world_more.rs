@@ -152,6 +152,11 @@ pub(crate) enum MoreOp {
         kinds: u16,
         payload: u32,
     },
+    /// The worlds are saved and loaded without some kinds, and with other options that the bits of a number say.
+    Load {
+        left_out: u16,
+        how: u8,
+    },
 }
 
 /// The kind that [`MoreOp::RemoveRole`] takes away.
@@ -182,7 +187,7 @@ impl Machine {
         match op {
             MoreOp::Name { .. } | MoreOp::Unname { .. } | MoreOp::Template { .. } => true,
             MoreOp::Require { .. } => true,
-            MoreOp::OfTemplate { .. } | MoreOp::RollBack { .. } => false,
+            MoreOp::OfTemplate { .. } | MoreOp::RollBack { .. } | MoreOp::Load { .. } => false,
             MoreOp::AddRequired { .. } => {
                 let lacks = |row: &Row| {
                     let kinds: Vec<Kind> = row.kinds().collect();
@@ -342,6 +347,7 @@ impl Machine {
                 kinds,
                 payload,
             } => self.roll_back(pick, kinds, payload),
+            MoreOp::Load { left_out, how } => self.load(left_out, how),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::world_more::MoreOp;
 use crate::world_more_commands::MoreCommand;
 
 /// How many operations there are here.
-pub(crate) const MORE_OPS: u8 = 22;
+pub(crate) const MORE_OPS: u8 = 23;
 
 impl MoreOp {
     /// The operation with this number, below [`MORE_OPS`], made up from bytes.
@@ -125,6 +125,10 @@ impl MoreOp {
                 pick: byte().into(),
                 kinds: two(byte),
                 payload: byte().into(),
+            },
+            22 => Self::Load {
+                left_out: two(byte),
+                how: byte(),
             },
             _ => unreachable!("there are {MORE_OPS} operations"),
         }

@@ -251,6 +251,11 @@ impl Naive {
         self.names = names;
     }
 
+    /// Nobody has a name any more.
+    pub(crate) fn forget_names(&mut self) {
+        self.names = Default::default();
+    }
+
     /// What is saved of names: those of who is built in the world.
     fn saved_names(&self) -> [Vec<(Entity, usize)>; WORLDS] {
         [0, 1].map(|world| {

@@ -141,7 +141,8 @@ impl Machine {
         match op {
             WorldOp::Renew { .. } => self.templates.retain(|(world, _), _| *world != at),
             // A weather is not saved.
-            WorldOp::Reload { .. } | WorldOp::More(MoreOp::Require { .. }) => {
+            WorldOp::Reload { .. }
+            | WorldOp::More(MoreOp::Require { .. } | MoreOp::Load { .. }) => {
                 self.templates.clear();
             }
             WorldOp::Collect => {

@@ -20,6 +20,8 @@ mod world_fragments;
 mod world_heard;
 #[path = "../support/world_interrupted.rs"]
 mod world_interrupted;
+#[path = "../support/world_loads.rs"]
+mod world_loads;
 #[path = "../support/world_machine.rs"]
 mod world_machine;
 #[path = "../support/world_more.rs"]
@@ -47,6 +49,7 @@ mod world_same;
 #[path = "../support/world_weathers.rs"]
 mod world_weathers;
 
+mod loads;
 mod operations;
 mod panics;
 mod rare;

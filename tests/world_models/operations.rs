@@ -24,6 +24,12 @@ fn kinds() -> impl Strategy<Value = u16> {
         .prop_map(|(kinds, twice)| kinds | twice)
 }
 
+fn load() -> impl Strategy<Value = MoreOp> {
+    // Mostly one option, or none.
+    let how = prop_oneof![7 => 0..2_u8, 7 => (0..7_u8).prop_map(|bit| 1 << bit), 1 => any::<u8>()];
+    (kinds(), how).prop_map(|(left_out, how)| MoreOp::Load { left_out, how })
+}
+
 /// Those of `support/world_more.rs`.
 fn more() -> impl Strategy<Value = MoreOp> {
     use MoreOp::*;
@@ -75,6 +81,7 @@ fn more() -> impl Strategy<Value = MoreOp> {
             .prop_map(|(pick, len, stride, count, fuse)| Groups { pick, len, stride, count, fuse }),
         2 => (pick(), kinds(), payload())
             .prop_map(|(pick, kinds, payload)| RollBack { pick, kinds, payload }),
+        2 => load(),
     ]
 }
 
@@ -157,7 +164,7 @@ fn op() -> impl Strategy<Value = WorldOp> {
         1 => any::<bool>().prop_map(|on| Forks { on }),
         3 => (byte(), byte()).prop_map(|(which, back)| Since { which, back }),
         1 => byte().prop_map(|how| Reload { how }),
-        36 => more().prop_map(More),
+        38 => more().prop_map(More),
     ]
 }
 
@@ -191,6 +198,7 @@ fn at_once() -> impl Strategy<Value = WorldOp> {
         1 => any::<bool>().prop_map(|on| Forks { on }),
         1 => (byte(), byte()).prop_map(|(which, back)| Since { which, back }),
         1 => byte().prop_map(|how| Reload { how }),
+        2 => load().prop_map(More),
     ]
 }
 

@@ -80,7 +80,17 @@ fn say(universe: &Universe, which: u8, ledger: &Arc<Ledger>) -> Result<(), Fragm
             (Kind::Counted, Kind::Small) => {
                 registry.require_with::<Counted, Small>(|| Small(one.payload))?;
             }
-            (Kind::Switch, Kind::Awake) => registry.require::<Switch, Awake>()?,
+            // It is made by `Default`, or by what may panic.
+            (Kind::Switch, Kind::Awake) if which & 1 << 4 != 0 => {
+                registry.require::<Switch, Awake>()?;
+            }
+            (Kind::Switch, Kind::Awake) => {
+                let ledger = Arc::clone(ledger);
+                registry.require_with::<Switch, Awake>(move || {
+                    ledger.burn(Fused::Fill);
+                    Awake
+                })?;
+            }
             (owner, needed) => {
                 let value = value(needed, registry, one.payload, ledger);
                 registry.require_value(id(owner, registry), value)?;

@@ -116,14 +116,14 @@ impl Machine {
         }
     }
 
-    /// Runs operations; how the worlds of an ordered universe stood after each, and hashes of what was in the worlds.
-    pub(crate) fn run(mut self, ops: &[(u8, WorldOp)]) -> (Vec<Stand>, Hashes) {
+    /// Runs operations; how the worlds of an ordered universe stood after which, and hashes of what was in the worlds.
+    pub(crate) fn run(mut self, ops: &[(u8, WorldOp)]) -> (Vec<(usize, Stand)>, Hashes) {
         let mut stands = Vec::new();
         let mut sky = self.sky();
         for (number, &(world, op)) in ops.iter().enumerate() {
             self.at = usize::from(world) % WORLDS;
             let quiet = self.is_quiet(op);
-            // What recorders are to do is only noted as yet.
+            // What recorders are to do is only noted as yet: all is as it was.
             let says = matches!(op, WorldOp::Script { .. } | WorldOp::Command(_));
             let listens = self.ears.is_some() && !says;
             let before: Option<Scene> = listens.then(|| {
@@ -135,12 +135,13 @@ impl Machine {
             if let Some(before) = before {
                 self.listen(&before, op);
             }
-            if !says {
-                sky = self.look_up(&sky, op);
+            if says {
+                continue;
             }
+            sky = self.look_up(&sky, op);
             self.compare(number, quiet, number % 4 == 3 || number + 1 == ops.len());
             if self.is_ordered() {
-                stands.push(self.stand());
+                stands.push((number, self.stand()));
             }
         }
         let hashes = std::mem::take(&mut self.hashes);

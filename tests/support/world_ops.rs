@@ -4,7 +4,7 @@
 //! fuzz target `structural` make up the operations; both call [`run`]. The worlds of a run and the model beside them
 //! are the `Machine` of `world_machine.rs`, which takes one operation after the other. What entities are made of stands
 //! in `world_fragments.rs`, the naive world in `world_naive.rs`, the queries in `world_probes.rs`, the calls in
-//! `world_calls.rs`, `world_bulk.rs` and `world_commands.rs`, the naive flush in `world_recorded.rs`, the comparison
+//! `world_calls.rs`, `world_bulk.rs`, `world_loads.rs` and `world_commands.rs`, the naive flush in `world_recorded.rs`, the comparison
 //! in `world_compare.rs`, what changes must be seen in `world_changes.rs`.
 //!
 //! User's code (constructors, closures, `Drop`, `Clone`) panics where a *fuse* says so: the low seven bits
@@ -262,7 +262,8 @@ pub(crate) fn run_ordered(ops: &[(u8, WorldOp)], heard: bool) {
     let [many, one] = [Hands::Many, Hands::One].map(|hands| Machine::new(hands, heard).run(ops));
     let [(many, mut hashes), (one, others)] = [many, one];
     hashes.join(others);
-    for (step, (many, one)) in many.iter().zip(&one).enumerate() {
+    for (many, one) in many.iter().zip(&one) {
+        let (step, _) = *many;
         assert_eq!(many, one, "after step {step}, {:?}", ops[step]);
     }
 }

@@ -45,7 +45,7 @@
 //! | [`archetype`] | compositions, the [layout](archetype::ChunkLayout) of their chunks, the [`Universe`](archetype::Universe) under several worlds |
 //! | [`world`] | [`World`](world::World): creates, destroys, changes, lends |
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
-//! | [`index`] | from [values](index::ValueIndex) and [named entities](index::RelationshipIndex) back to those who have and name them |
+//! | [`index`] | from [values](index::ValueIndex) and [named entities](index::RelationshipIndex) back to those who have and name them, and [from a version](index::ChangeLog) to those who have changed since |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
 //! | [`observer`] | [observers](world::World::observe) of what comes, goes and is set, in batches |
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
@@ -258,7 +258,7 @@ pub mod prelude {
         PerChunk, Shared, SharedFragment, Value,
     };
     #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::index::{Relationship, RelationshipIndex, ValueIndex};
+    pub use crate::index::{ChangeLog, Relationship, RelationshipIndex, ValueIndex};
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(all(feature = "world", not(loom)))]

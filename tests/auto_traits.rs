@@ -175,7 +175,9 @@ mod of_index {
     }
 
     table! { index:
+        "SYP--" ChangeLog<u32>;
         "SYPUR" Descendants<'static>;
+        "SYPUR" LoggedEntities<'static>;
         "SYPUR" RelationshipIndex<Child>;
         "SYP--" ValueIndex<u32, u32>;
         "SYPUR" ValueRange<'static, u32>;

@@ -6,13 +6,15 @@
 //!
 //! A [`RelationshipIndex`] leads from an entity to those that name it, from a parent to its children; a [`ValueIndex`]
 //! from a key that is made of a fragment's value to those that have such a value: from a cell of a map to who is there,
-//! from a team to its players.
+//! from a team to its players; a [`ChangeLog`] leads from a version to those who have come, changed or gone since.
 
 mod by_slot;
 mod lists;
+mod log;
 mod relationship;
 mod tracked;
 mod value;
 
+pub use log::{ChangeLog, LoggedEntities};
 pub use relationship::{Descendants, Relationship, RelationshipIndex};
 pub use value::{ValueIndex, ValueRange};

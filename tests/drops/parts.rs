@@ -381,6 +381,14 @@ fn indices_drop_all_keys_and_what_makes_them() {
         assert!(index.key_count() == 3 && count.get() > 3);
         index
     });
+    ends_all_of(&count, || {
+        let (held, counts) = (count.brittle(0), count.clone());
+        let make = move |n: &u32| Key(counts.brittle(*n + *held.0));
+        let mut log = ChangeLog::<u32, Key>::by(&world, make).unwrap();
+        log.update(&world);
+        assert!(log.len() == 3 && count.get() > 6);
+        log
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ use megachunk::index::{RelationshipIndex, ValueIndex};
 use megachunk::prelude::*;
 use megachunk::world::Budget;
 
+use crate::log::{self, Followers, Log};
 use crate::naive::Naive;
 use crate::{ChildOf, values};
 
@@ -41,6 +42,7 @@ struct Subject {
     worlds: [World; 2],
     indices: [RelationshipIndex<ChildOf>; 2],
     values: [ValueIndex<ChildOf, u32>; 2],
+    logs: [(Log, Followers); 2],
     /// Living and dead.
     all: Vec<Entity>,
 }
@@ -54,6 +56,7 @@ impl Subject {
             registry.register_enableable::<ChildOf>().unwrap();
         }
         let indices = worlds.each_ref();
+        let logs = indices.map(|world| (log::log(world), Followers::new()));
         let values = indices.map(|world| ValueIndex::new(world, values::key).unwrap());
         let indices = indices.map(|world| RelationshipIndex::new(world).unwrap());
         let mut subject = Self {
@@ -61,6 +64,7 @@ impl Subject {
             worlds,
             indices,
             values,
+            logs,
             all: Vec::new(),
         };
         let first = subject.worlds[0].create(()).unwrap();
@@ -167,6 +171,10 @@ impl Subject {
         for (world, index) in self.worlds.iter().zip(&mut self.values) {
             index.update(world);
             values::compare(index, world);
+        }
+        for (world, (log, followers)) in self.worlds.iter().zip(&mut self.logs) {
+            log.update(world);
+            followers.compare(log, world);
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod descend;
 mod history;
+mod log;
 mod naive;
 mod trees;
 mod values;

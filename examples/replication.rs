@@ -1,15 +1,20 @@
-//! A server's world, and two clients that follow it: what has changed since the last update, who has gone, and handles that
-//! mean the same entity here as there. All in one process, without a network; after each update the worlds are compared.
+//! A server's world, and clients that each see a part of it: what has changed since a client said what it has, who comes into
+//! its sight and leaves it, who has died, and handles that mean the same entity here as there. Packets are late, and some are
+//! lost, on both ways. All in one process, without a network; at the end each client's part is compared with the server's.
 //!
 //!     cargo run --release --example replication
 
+use std::collections::{BTreeSet, VecDeque};
 use std::error::Error;
+use std::sync::Arc;
 
 use megachunk::prelude::*;
 use megachunk::world::Version;
 
 /// Who has it is seen by the clients.
+#[derive(Clone, Copy, PartialEq)]
 struct Replicated;
+megachunk::plain!(Replicated {});
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 struct Position {
@@ -29,13 +34,38 @@ megachunk::plain!(Target { 0 });
 
 const ANIMALS: u32 = 20_000;
 const TICKS: u32 = 120;
-/// The second client comes at this one.
+/// The last client comes at this one.
 const LATE: u32 = 60;
+/// Each n-th packet of a client is lost, so many ticks each is under way; and where it looks.
+const CLIENTS: [(u32, u32, i32); 4] = [(u32::MAX, 0, 0), (5, 2, 3), (2, 3, 7), (3, 5, 5)];
+/// The sides of a cell; a client sees some of them each way.
+const CELL: f32 = 50.0;
+const SEEN: i32 = 5;
 
-/// What an update carries. Plain values: to send them is to send their bytes.
+type Cell = (i32, i32);
+
+fn universe() -> Result<Arc<Universe>, FragmentError> {
+    let universe = Universe::new();
+    universe
+        .registry()
+        .register_plain_as::<Replicated>("replicated")?;
+    universe
+        .registry()
+        .register_plain_as::<Position>("position")?;
+    universe.registry().register_plain_as::<Health>("health")?;
+    universe.registry().register_plain_as::<Target>("target")?;
+    Ok(Arc::new(universe))
+}
+
+/// What a packet carries to a client. Plain values: to send them is to send their bytes.
 #[derive(Default)]
 struct Update {
+    /// What it makes of a client's part: that of the server at this version.
+    to: Version,
+    /// Who has died.
     gone: Vec<Entity>,
+    /// Who is out of sight, and lives.
+    left: Vec<Entity>,
     untargeted: Vec<Entity>,
     positions: Vec<(Entity, Position)>,
     healths: Vec<(Entity, Health)>,
@@ -48,41 +78,86 @@ impl Update {
     }
 }
 
-/// A resource of the server's world: who has gone, or lost something, since the last tick. Queries see who is there only.
-#[derive(Default)]
-struct Graves {
-    gone: Vec<Entity>,
-    untargeted: Vec<Entity>,
+/// What a client gets that comes: all that it sees, as bytes.
+struct Welcome {
+    to: Version,
+    seen: Vec<u8>,
+    /// Who is not among those, and is named by them.
+    named: Vec<Entity>,
 }
 
-/// Asks for one fragment of all that are replicated, where it has changed.
-type Changes<T> = Query<(Entity, &'static T), (With<Replicated>, Changed<T>)>;
+type Sight = BTreeSet<Entity>;
+
+/// What the server knows of a client.
+struct Peer {
+    corner: Cell,
+    /// The last version of which it has said that it has it, and whom it saw then.
+    has: Version,
+    saw: Sight,
+    /// What was sent since: it may have that, too, or not.
+    sent: VecDeque<(Version, Sight)>,
+}
+
+impl Peer {
+    /// It has said what it has; words that come late are those of long ago.
+    fn acknowledge(&mut self, has: Version) {
+        while self.sent.front().is_some_and(|sent| sent.0 <= has)
+            && let Some((version, saw)) = self.sent.pop_front()
+        {
+            (self.has, self.saw) = (version, saw);
+        }
+    }
+}
+
+/// What of those that are replicated has changed since when.
+struct Log<T: Fragment + Clone + PartialEq> {
+    log: ChangeLog<T>,
+    all: Query<(Entity, &'static T), With<Replicated>>,
+}
+
+impl<T: Fragment + Clone + PartialEq> Log<T> {
+    fn new(world: &World) -> Result<Self, WorldError> {
+        Ok(Self {
+            log: ChangeLog::new(world)?,
+            all: Query::new(world)?,
+        })
+    }
+
+    fn update(&mut self, world: &World) {
+        self.log.update_from(&self.all.read(world));
+    }
+}
+
+impl<T: Fragment + Copy + PartialEq> Log<T> {
+    /// The value of an entity, if it has one that is newer.
+    fn newer(&self, world: &World, entity: Entity, since: Version) -> Option<(Entity, T)> {
+        let is_newer = self.log.set_at(entity) > Some(since);
+        let value = is_newer.then(|| world.find_fragment::<T>(entity)).flatten();
+        value.map(|&value| (entity, value))
+    }
+}
 
 struct Server {
     world: World,
-    positions: Changes<Position>,
-    healths: Changes<Health>,
-    targets: Changes<Target>,
+    there: Log<Replicated>,
+    positions: Log<Position>,
+    healths: Log<Health>,
+    targets: Log<Target>,
+    cells: ValueIndex<Position, Cell>,
     all: Vec<Entity>,
     dice: u64,
 }
 
 impl Server {
     fn new() -> Result<Self, Box<dyn Error>> {
-        let mut world = World::new();
-        world.resources_mut().insert(Graves::default());
-        world.observe::<Replicated, ()>(Observed::GO, |batch, _| {
-            batch.with_resource(|batch, graves: &mut Graves| graves.gone.extend(batch.entities()));
-        })?;
-        world.observe::<Target, With<Replicated>>(Observed::REMOVE, |batch, _| {
-            batch.with_resource(|batch, graves: &mut Graves| {
-                graves.untargeted.extend(batch.entities());
-            });
-        })?;
+        let world = World::of(&universe()?)?;
+        let cell = |at: &Position| ((at.x / CELL) as i32, (at.y / CELL) as i32);
         let mut server = Self {
-            positions: Query::new(&world)?,
-            healths: Query::new(&world)?,
-            targets: Query::new(&world)?,
+            there: Log::new(&world)?,
+            positions: Log::new(&world)?,
+            healths: Log::new(&world)?,
+            targets: Log::new(&world)?,
+            cells: ValueIndex::new(&world, cell)?,
             world,
             all: Vec::new(),
             dice: 1,
@@ -92,6 +167,7 @@ impl Server {
         for _ in 0..ANIMALS {
             server.spawn()?;
         }
+        server.look();
         Ok(server)
     }
 
@@ -111,10 +187,10 @@ impl Server {
     /// A herd moves; a few are hurt, die, come, find somebody to go after or give up.
     fn tick(&mut self) -> Result<(), WorldError> {
         let first = self.roll(self.all.len());
-        for n in 0..200 {
+        for n in 0..2_000 {
             let other = self.roll(self.all.len());
             let (one, other) = (self.all[(first + n) % self.all.len()], self.all[other]);
-            self.world.get_mut::<Position>(one)?.x += 1.0;
+            self.world.get_mut::<Position>(one)?.x += 3.0;
             match self.roll(20) {
                 0 => self.world.get_mut::<Health>(one)?.0 -= 1,
                 1 => self.world.set(one, Target(other))?,
@@ -122,7 +198,7 @@ impl Server {
                 _ => {}
             }
         }
-        for _ in 0..5 {
+        for _ in 0..50 {
             let at = self.roll(self.all.len());
             self.world.destroy(self.all.swap_remove(at))?;
             self.spawn()?;
@@ -132,106 +208,205 @@ impl Server {
         self.world.destroy(brief)
     }
 
-    /// What a client does not know that got the last update at this version; from the start on: all.
-    fn update(&mut self, since: Version) -> Update {
-        fn all<T: Fragment + Copy>(
-            changes: &mut Changes<T>,
-            world: &World,
-            since: Version,
-        ) -> Vec<(Entity, T)> {
-            let changed = changes.read(world).since(since);
-            changed
-                .into_iter()
-                .map(|(entity, &value)| (entity, value))
-                .collect()
-        }
-        let graves = self.world.resources().get::<Graves>();
-        Update {
-            gone: graves.map_or_else(Vec::new, |graves| graves.gone.clone()),
-            untargeted: graves.map_or_else(Vec::new, |graves| graves.untargeted.clone()),
-            positions: all(&mut self.positions, &self.world, since),
-            healths: all(&mut self.healths, &self.world, since),
-            targets: all(&mut self.targets, &self.world, since),
-        }
+    /// Once a tick, for all clients: what this costs is what has changed.
+    fn look(&mut self) {
+        let world = &self.world;
+        self.positions.update(world);
+        self.healths.update(world);
+        self.targets.update(world);
+        self.there.update(world);
+        self.cells.update(world);
     }
 
-    /// All clients have their updates.
-    fn bury(&mut self) {
-        self.world.resources_mut().insert(Graves::default());
+    /// Whom a client sees: by rows of cells.
+    fn sight(&self, (x, y): Cell) -> Sight {
+        let columns = (x..x + SEEN).map(|x| self.cells.range((x, y)..(x, y + SEEN)));
+        columns
+            .flatten()
+            .flat_map(|(_, seen)| seen)
+            .copied()
+            .collect()
+    }
+
+    /// Somebody comes, and gets all that it sees at once.
+    fn welcome(&self, corner: Cell) -> Result<(Peer, Welcome), Box<dyn Error>> {
+        let (to, saw) = (self.there.log.version(), self.sight(corner));
+        let seen: Vec<Entity> = saw.iter().copied().collect();
+        let targets = seen
+            .iter()
+            .filter_map(|&one| self.world.find_fragment::<Target>(one));
+        let is_named = |target: &Entity| !saw.contains(target) && self.world.exists(*target);
+        let welcome = Welcome {
+            to,
+            seen: self
+                .world
+                .slice_to_snapshot(&seen, &SnapshotOptions::new())?,
+            named: targets.map(|target| target.0).filter(is_named).collect(),
+        };
+        let sent = VecDeque::new();
+        Ok((
+            Peer {
+                corner,
+                has: to,
+                saw,
+                sent,
+            },
+            welcome,
+        ))
+    }
+
+    /// What a client does not know, whatever it has got of what was sent since it said what it has.
+    fn update(&self, peer: &mut Peer) -> Update {
+        let (since, now) = (peer.has, self.sight(peer.corner));
+        let mut update = Update {
+            to: self.there.log.version(),
+            gone: self.there.log.gone_since(since).collect(),
+            untargeted: self.targets.log.gone_since(since).collect(),
+            ..Update::default()
+        };
+        for &seen in &now {
+            // Who has come into sight, perhaps, has not changed by that: all of it is new to the client.
+            let sent = peer.sent.iter().map(|(_, saw)| saw);
+            let is_known = sent.chain([&peer.saw]).all(|saw| saw.contains(&seen));
+            let since = if is_known { since } else { Version::START };
+            update
+                .positions
+                .extend(self.positions.newer(&self.world, seen, since));
+            update
+                .healths
+                .extend(self.healths.newer(&self.world, seen, since));
+            update
+                .targets
+                .extend(self.targets.newer(&self.world, seen, since));
+        }
+        // The dead are nobody.
+        for (_, target) in &mut update.targets {
+            if !self.world.exists(target.0) {
+                target.0 = Entity::PLACEHOLDER;
+            }
+        }
+        let sent = peer.sent.iter().flat_map(|(_, saw)| saw);
+        let left: BTreeSet<Entity> = sent.chain(&peer.saw).copied().collect();
+        let left = left.difference(&now).copied();
+        update.left = left.filter(|&left| self.world.exists(left)).collect();
+        peer.sent.push_back((update.to, now));
+        update
+    }
+
+    /// Who has gone is kept until all clients have said that they know it.
+    fn forget(&mut self, peers: &[Peer]) {
+        if let Some(all_have) = peers.iter().map(|peer| peer.has).min() {
+            self.there.log.forget_until(all_have);
+            self.positions.log.forget_until(all_have);
+            self.healths.log.forget_until(all_have);
+            self.targets.log.forget_until(all_have);
+        }
     }
 }
 
 struct Client {
     world: World,
-    /// From the server's handles to those of this world.
+    /// From the server's handles to those of this world: of who is in sight, was in sight, or is named.
     here: EntityMap,
-    /// The version of the server's world at the last update.
-    since: Version,
+    /// The version of the server's world that it has.
+    has: Version,
 }
 
 impl Client {
-    fn new() -> Result<Self, WorldError> {
-        let mut world = World::new();
+    fn new(welcome: &Welcome) -> Result<Self, Box<dyn Error>> {
+        let mut world = World::of(&universe()?)?;
         // Ids are not the server's.
         world.create_batch((0..7_u8).map(|n| (n,)))?;
-        Ok(Self {
-            world,
-            here: EntityMap::default(),
-            since: Version::START,
-        })
+        let mut here = EntityMap::default();
+        for &there in &welcome.named {
+            know(&world, &mut here, there)?;
+        }
+        let (mut seen, come) =
+            World::from_snapshot_remapped(&welcome.seen, world.universe(), &here)?;
+        seen.move_all_to(&mut world)?;
+        here.extend(&come);
+        let has = welcome.to;
+        Ok(Self { world, here, has })
     }
 
     fn apply(&mut self, mut update: Update) -> Result<(), WorldError> {
+        if update.to <= self.has {
+            // A later one has come before it.
+            return Ok(());
+        }
+        self.has = update.to;
+        let (world, here) = (&mut self.world, &mut self.here);
         for there in update.gone {
-            // It may have come and gone between two updates.
-            if let Some(here) = self.here.remove(there) {
-                self.world.destroy(here)?;
+            match here.remove(there) {
+                Some(gone) if world.is_built(gone) => world.destroy(gone)?,
+                Some(named) => world.release(named)?,
+                None => {}
             }
         }
-        // All that are new come first: values may name any of them.
-        let positions = update.positions.iter().map(|(there, _)| there);
-        let healths = update.healths.iter().map(|(there, _)| there);
-        let targets = update.targets.iter().map(|(there, _)| there);
-        for &there in positions.chain(healths).chain(targets) {
-            if self.here.get(there).is_none() {
-                self.here.insert(there, self.world.create((Replicated,))?);
+        // Who is out of sight keeps its handle: others may name it, and it may come back.
+        for left in update.left.into_iter().filter_map(|there| here.get(there)) {
+            if world.is_built(left) {
+                world.remove::<(Replicated, Position, Health, Target)>(left)?;
             }
         }
-        let known = |there: Entity| self.here.get(there);
-        for here in update.untargeted.into_iter().filter_map(known) {
-            self.world.remove::<(Target,)>(here)?;
-        }
-        // A handle that names nobody who is here becomes the placeholder.
+        // All that are new come first: values may name any of them, and some whom this client has never seen.
         for (_, target) in &mut update.targets {
-            self.here.apply(target);
+            if target.0 != Entity::PLACEHOLDER {
+                know(world, here, target.0)?;
+            }
+            here.apply(target);
         }
-        set_all(&mut self.world, &self.here, update.positions)?;
-        set_all(&mut self.world, &self.here, update.healths)?;
-        set_all(&mut self.world, &self.here, update.targets)
+        for &(there, position) in &update.positions {
+            let seen = know(world, here, there)?;
+            match world.is_built(seen) {
+                true => drop(world.add(seen, (position, Replicated))?),
+                false => world.build(seen, (position, Replicated))?,
+            }
+        }
+        let untargeted = update.untargeted.into_iter();
+        for seen in untargeted.filter_map(|there| here.get(there)) {
+            if world.is_built(seen) {
+                world.remove::<(Target,)>(seen)?;
+            }
+        }
+        set_all(world, here, update.healths)?;
+        set_all(world, here, update.targets)
     }
 
-    /// Whether both worlds have the same, but for ids.
-    fn assert_same(&mut self, server: &Server) -> Result<(), Box<dyn Error>> {
-        let mut seen = Query::<Entity, With<Replicated>>::new(&self.world)?;
-        assert_eq!(seen.read(&self.world).count(), server.all.len());
-        for &there in &server.all {
+    /// Whether this part of both worlds has the same, but for ids.
+    fn assert_same(&mut self, server: &Server, corner: Cell) -> Result<(), Box<dyn Error>> {
+        let (world, sight) = (&self.world, server.sight(corner));
+        let mut seen = Query::<Entity, With<Replicated>>::new(world)?;
+        assert_eq!(seen.read(world).count(), sight.len());
+        for there in sight {
             let here = self.here.get(there).ok_or("somebody has not come")?;
             let theirs = server.world.get::<Position>(there)?;
-            assert_eq!(self.world.get::<Position>(here)?, theirs);
+            assert_eq!(world.get::<Position>(here)?, theirs);
             let theirs = server.world.get::<Health>(there)?;
-            assert_eq!(self.world.get::<Health>(here)?, theirs);
+            assert_eq!(world.get::<Health>(here)?, theirs);
             // The dead are nobody here, as they are there.
             let living = |world: &World, target: Option<&Target>| {
-                target
-                    .map(|target| target.0)
-                    .filter(|&target| world.exists(target))
+                let target = target.map(|target| target.0);
+                target.filter(|&target| world.exists(target))
             };
-            let theirs = server.world.find_fragment::<Target>(there);
-            let theirs = living(&server.world, theirs).and_then(|target| self.here.get(target));
-            let ours = living(&self.world, self.world.find_fragment::<Target>(here));
-            assert_eq!(ours, theirs);
+            let theirs = living(&server.world, server.world.find_fragment::<Target>(there));
+            let ours = living(world, world.find_fragment::<Target>(here));
+            let known = theirs.map(|target| self.here.get(target).ok_or("it is not known"));
+            assert_eq!(ours, known.transpose()?);
         }
         Ok(())
+    }
+}
+
+/// Who that is here; of somebody who has not been in sight there is an id, and nothing else, until they come.
+fn know(world: &World, here: &mut EntityMap, there: Entity) -> Result<Entity, WorldError> {
+    match here.get(there) {
+        Some(known) => Ok(known),
+        None => {
+            let new = world.reserve()?;
+            here.insert(there, new);
+            Ok(new)
+        }
     }
 }
 
@@ -249,34 +424,90 @@ fn set_all<T: Fragment>(
     Ok(())
 }
 
+/// One way between the server and a client: late, and not sure.
+struct Way<T> {
+    lost: u32,
+    late: u32,
+    count: u32,
+    coming: VecDeque<(u32, T)>,
+}
+
+impl<T> Way<T> {
+    fn new(lost: u32, late: u32) -> Self {
+        let (count, coming) = (0, VecDeque::new());
+        Self {
+            lost,
+            late,
+            count,
+            coming,
+        }
+    }
+
+    fn send(&mut self, tick: u32, packet: T) {
+        self.count += 1;
+        if !self.count.is_multiple_of(self.lost) {
+            self.coming.push_back((tick + self.late, packet));
+        }
+    }
+
+    fn arrived(&mut self, tick: u32) -> Option<T> {
+        let is_there = self.coming.front().is_some_and(|coming| coming.0 <= tick);
+        let packet = is_there.then(|| self.coming.pop_front()).flatten()?;
+        Some(packet.1)
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut server = Server::new()?;
-    let mut clients = vec![Client::new()?];
-    let (mut first, mut values) = (Vec::new(), 0);
-    for tick in 0..TICKS {
-        server.tick()?;
-        if tick == LATE {
-            clients.push(Client::new()?);
+    let (mut peers, mut clients, mut values, mut packets) = (Vec::new(), Vec::new(), 0, 0);
+    // In the last ticks nothing happens, so that all come to know all.
+    for tick in 0..TICKS + 40 {
+        if tick < TICKS {
+            server.tick()?;
         }
-        // What changes from now on is for the next update.
-        let version = server.world.version();
-        for client in &mut clients {
-            let update = server.update(client.since);
-            match client.since {
-                Version::START => first.push(update.values()),
-                _ => values += update.values(),
+        server.look();
+        for &(lost, late, at) in &CLIENTS[clients.len()..] {
+            if clients.len() + 1 < CLIENTS.len() || tick >= LATE {
+                let (peer, welcome) = server.welcome((at, at))?;
+                peers.push(peer);
+                clients.push((
+                    Client::new(&welcome)?,
+                    Way::new(lost, late),
+                    Way::new(lost.saturating_add(1), late),
+                ));
             }
-            client.apply(update)?;
-            client.since = version;
-            client.assert_same(&server)?;
         }
-        server.bury();
+        for (peer, (client, there, back)) in peers.iter_mut().zip(&mut clients) {
+            // It looks elsewhere by and by.
+            if tick < TICKS && tick % 16 == 15 {
+                peer.corner.0 += 1;
+            }
+            while let Some(has) = back.arrived(tick) {
+                peer.acknowledge(has);
+            }
+            let update = server.update(peer);
+            (values, packets) = (values + update.values(), packets + 1);
+            there.send(tick, update);
+            while let Some(update) = there.arrived(tick) {
+                client.apply(update)?;
+                back.send(tick, client.has);
+            }
+            if there.late == 0 && there.lost == u32::MAX {
+                client.assert_same(&server, peer.corner)?;
+            }
+        }
+        server.forget(&peers);
     }
-    println!("{} animals, {TICKS} ticks, two clients", server.all.len());
-    println!("values in the first update of each: {first:?}");
+    for (peer, (client, ..)) in peers.iter().zip(&mut clients) {
+        client.assert_same(&server, peer.corner)?;
+    }
+    assert_eq!(server.there.log.gone_count(), 0, "all know of all who died");
     println!(
-        "in each after that: {} (all of a chunk in which one has changed)",
-        values / (2 * TICKS - LATE - 2) as usize
+        "{} animals, {} clients that see {} of them each, a few packets of {TICKS} ticks lost",
+        server.all.len(),
+        clients.len(),
+        peers.iter().map(|peer| peer.saw.len()).sum::<usize>() / peers.len()
     );
+    println!("values in a packet: {}", values / packets);
     Ok(())
 }

@@ -124,26 +124,30 @@ impl FragmentRegistry {
     /// fn register(universe: &Universe) -> Result<(), WorldError> {
     ///     universe.registry().register_written_as(
     ///         "order",
-    ///         |order: &Order, bytes| match order {
-    ///             Order::Idle => bytes.push(0),
-    ///             Order::Follow(whom) => {
-    ///                 bytes.push(1);
-    ///                 bytes.extend(whom.to_bits().to_le_bytes());
-    ///             }
-    ///             Order::Say(words) => {
-    ///                 bytes.push(2);
-    ///                 bytes.extend(words.as_bytes());
+    ///         |order: &Order, bytes| {
+    ///             // A version of the form, for who reads it later; and which variant it is.
+    ///             bytes.push(1);
+    ///             match order {
+    ///                 Order::Idle => bytes.push(0),
+    ///                 Order::Follow(whom) => {
+    ///                     bytes.push(1);
+    ///                     bytes.extend(whom.to_bits().to_le_bytes());
+    ///                 }
+    ///                 Order::Say(words) => {
+    ///                     bytes.push(2);
+    ///                     bytes.extend(words.as_bytes());
+    ///                 }
     ///             }
     ///         },
     ///         |bytes, entities| match bytes {
-    ///             [0] => Ok(Order::Idle),
-    ///             [1, whom @ ..] => {
+    ///             [1, 0] => Ok(Order::Idle),
+    ///             [1, 1, whom @ ..] => {
     ///                 let bits = whom.try_into().map(u64::from_le_bytes).map_err(|_| "half a handle")?;
     ///                 let mut whom = Entity::try_from_bits(bits).ok_or("no entity is followed")?;
     ///                 entities.apply(&mut whom);
     ///                 Ok(Order::Follow(whom))
     ///             }
-    ///             [2, words @ ..] => {
+    ///             [1, 2, words @ ..] => {
     ///                 let words = std::str::from_utf8(words).map_err(|_| "no words")?;
     ///                 Ok(Order::Say(words.into()))
     ///             }

@@ -1,16 +1,18 @@
 //! `EntityMap`: which entities have become which, where they came back with new ids.
 
 use core::fmt;
+use std::collections::HashMap;
 
 use crate::entity::{Entity, EntityMapIter};
+use crate::hashers::ByNumbers;
 
 /// Tells which entity has become which: for each old handle the new one, where saved entities came back [with new
 /// ids](crate::world::World::load_remapped). Given to such a load, it says who is meant by handles in the file whose
 /// entities do not come with it.
 ///
 /// Memory: where the old ones lie close together, twelve bytes for each slot from the first to the last, but no more than
-/// 48 for each entity (of the most that there were); else 16 for each entity. Where they are put in one by one, up to twice
-/// that.
+/// 48 for each entity (of the most that there were); else 16 for each entity. Where such as lie far apart are put in or taken
+/// out one by one, 20 to 40 for each.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -34,7 +36,7 @@ use crate::entity::{Entity, EntityMapIter};
 pub struct EntityMap {
     table: Table,
     len: usize,
-    /// How many have come into a sorted table since it was asked whether it may be by slots.
+    /// How many have come into a table that is not by slots since it was asked whether it may be.
     come: usize,
     /// Handles of others stay as they are.
     keeps_others: bool,
@@ -53,7 +55,14 @@ enum Table {
     },
     /// In the order of the old ones, each there once.
     Sorted(Vec<(Entity, Entity)>),
+    /// In no order: where they come and go one by one.
+    Hashed(Hashed),
 }
+
+type Hashed = HashMap<Entity, Entity, ByNumbers>;
+
+/// As long as there are no more, moving them is as quick as anything.
+const FEW: usize = 32;
 
 /// Slots that a table by slots has for each entity, at most.
 const SPARSE: usize = 4;
@@ -160,7 +169,7 @@ impl EntityMap {
     }
 
     /// What an entity has become; `None` if it is none of those that came back. O(1), or O(log n) where the old ones lie far
-    /// apart.
+    /// apart and came all together.
     #[inline]
     #[must_use]
     pub fn get(&self, old: Entity) -> Option<Entity> {
@@ -178,12 +187,13 @@ impl EntityMap {
                 let at = pairs.binary_search_by_key(&old, |&(old, _)| old);
                 at.ok().map(|at| pairs[at].1)
             }
+            Table::Hashed(pairs) => pairs.get(&old).copied(),
         }
     }
 
-    /// Says what an entity has become; what was said of it before. O(1) where the old ones lie close together and those that
-    /// come lie among them or behind them, as those of a server that is followed do; else O(n), and so for up to as many more as
-    /// half of all. Many at once are [collected](FromIterator).
+    /// Says what an entity has become; what was said of it before. O(1) amortized: quickest where the old ones lie close
+    /// together and those that come lie among them or behind them, as those of a server that is followed as a whole do. Where
+    /// they lie far apart, as those that a client sees of many, the first that comes or goes costs O(n).
     ///
     /// Who reuses an index has another handle: what is said of one that is gone stays until it is
     /// [removed](Self::remove), which is to come first, for of each index one handle costs the least.
@@ -222,42 +232,79 @@ impl EntityMap {
                 self.len += usize::from(is_new);
                 return (!is_new).then_some(before);
             }
-            self.table = Table::Sorted(self.iter().collect());
-            self.come = 0;
+            self.hash();
         }
-        let Table::Sorted(pairs) = &mut self.table else {
-            unreachable!("it was sorted")
-        };
-        match pairs.binary_search_by_key(&old, |&(old, _)| old) {
-            Ok(at) => return Some(core::mem::replace(&mut pairs[at].1, now)),
-            Err(at) => pairs.insert(at, (old, now)),
-        }
-        self.len = pairs.len();
-        self.come += 1;
-        // Now and then, so that it costs little: may it be by slots by now?
-        if self.come > self.len / 2 {
-            self.come = 0;
-            if let Some(by_slot) = Self::by_slot(pairs.iter().copied()) {
-                self.table = by_slot.table;
+        if let Table::Sorted(pairs) = &mut self.table {
+            match pairs.binary_search_by_key(&old, |&(old, _)| old) {
+                Ok(at) => return Some(core::mem::replace(&mut pairs[at].1, now)),
+                Err(at) if pairs.len() < FEW => {
+                    pairs.insert(at, (old, now));
+                    self.came();
+                    return None;
+                }
+                Err(_) => {}
             }
         }
-        None
+        let before = self.hash().insert(old, now);
+        if before.is_none() {
+            self.came();
+        }
+        before
     }
 
-    /// Forgets what an entity has become; what that was. O(1), or O(n) where the old ones lie far apart. Memory is kept.
+    /// Forgets what an entity has become; what that was. O(1), but for the first of such as lie far apart and came all together,
+    /// for which it is O(n). Memory is kept.
     pub fn remove(&mut self, old: Entity) -> Option<Entity> {
         let now = self.get(old)?;
         match &mut self.table {
             Table::BySlot {
                 first, versions, ..
             } => versions[(old.index() - *first) as usize] = 0,
-            Table::Sorted(pairs) => {
+            Table::Sorted(pairs) if pairs.len() <= FEW => {
                 let at = pairs.binary_search_by_key(&old, |&(old, _)| old);
                 at.ok().map(|at| pairs.remove(at));
             }
+            _ => _ = self.hash().remove(&old),
         }
         self.len -= 1;
         Some(now)
+    }
+
+    /// By hashes from now on. O(n), if they were not.
+    fn hash(&mut self) -> &mut Hashed {
+        if !matches!(self.table, Table::Hashed(_)) {
+            let mut pairs = Hashed::with_capacity_and_hasher(self.len + 1, ByNumbers::default());
+            pairs.extend(self.iter());
+            (self.table, self.come) = (Table::Hashed(pairs), 0);
+        }
+        match &mut self.table {
+            Table::Hashed(pairs) => pairs,
+            _ => unreachable!("they were hashed"),
+        }
+    }
+
+    /// Counts one that has come.
+    fn came(&mut self) {
+        self.len += 1;
+        self.come += 1;
+        // Now and then, so that it costs little.
+        if self.come > self.len / 2 {
+            self.try_by_slot();
+        }
+    }
+
+    /// May they be by slots by now? O(n).
+    #[cold]
+    fn try_by_slot(&mut self) {
+        self.come = 0;
+        let by_slot = match &self.table {
+            Table::BySlot { .. } => None,
+            Table::Sorted(pairs) => Self::by_slot(pairs.iter().copied()),
+            Table::Hashed(pairs) => Self::by_slot(pairs.iter().map(|(&old, &now)| (old, now))),
+        };
+        if let Some(by_slot) = by_slot {
+            self.table = by_slot.table;
+        }
     }
 
     /// How many there are.
@@ -272,7 +319,8 @@ impl EntityMap {
         self.len == 0
     }
 
-    /// Each of them, as it was and as it is, in the order of the old indices. O(memory).
+    /// Each of them, as it was and as it is, in the order of the old indices. O(memory); where they lie far apart and have come
+    /// or gone one by one they are put in order first, in O(n log n).
     pub fn iter(&self) -> EntityMapIter<'_> {
         match &self.table {
             Table::BySlot {
@@ -281,6 +329,11 @@ impl EntityMap {
                 new,
             } => EntityMapIter::by_slot(*first, versions, new, self.len),
             Table::Sorted(pairs) => EntityMapIter::sorted(pairs),
+            Table::Hashed(pairs) => {
+                let mut pairs: Vec<_> = pairs.iter().map(|(&old, &now)| (old, now)).collect();
+                pairs.sort_unstable();
+                EntityMapIter::ordered(pairs)
+            }
         }
     }
 }
@@ -403,15 +456,17 @@ mod tests {
                 .wrapping_add(1);
             (state >> 33) % below
         };
-        let mut seen = [false; 2];
+        let mut seen = [false; 3];
         for round in 0..200 {
             let (slots, versions) = (1 + random(1 << (1 + round % 14)), 1 + random(3));
             // Any handle can be put in, also one that was told by a stranger: some rounds go round past the last index.
             let from = [0, 0, u32::MAX - 20, u32::MAX - 3][(round / 2) as usize % 4];
-            let mut map: EntityMap = match round % 2 {
+            let mut map: EntityMap = match round % 3 {
                 0 => EntityMap::default(),
+                1 => (0..90).map(|n| (entity(n * 9, 1), entity(n, 7))).collect(),
                 _ => (0..9).map(|n| (entity(n, 1), entity(n, 7))).collect(),
             };
+            seen[1] |= matches!(map.table, Table::Sorted(_));
             let mut expected: BTreeMap<Entity, Entity> = map.iter().collect();
             for n in 0..300 {
                 let index = from.wrapping_add(random(slots) as u32);
@@ -431,9 +486,9 @@ mod tests {
                     .iter()
                     .all(|(&old, &new)| map.get(old) == Some(new))
             );
-            seen[usize::from(matches!(map.table, Table::Sorted(_)))] = true;
+            seen[2 * usize::from(matches!(map.table, Table::Hashed(_)))] = true;
         }
-        assert_eq!(seen, [true; 2]);
+        assert_eq!(seen, [true; 3]);
         let kept = [(entity(1, 1), entity(2, 1))]
             .into_iter()
             .collect::<EntityMap>();
@@ -481,7 +536,7 @@ mod tests {
         assert!(matches!(map.table, Table::BySlot { .. }));
         // Another one comes before it goes: that costs something for a while, and not for good.
         assert_eq!(map.insert(entity(70, 3), entity(8, 9)), None);
-        assert!(matches!(map.table, Table::Sorted(_)));
+        assert!(matches!(map.table, Table::Hashed(_)));
         assert_eq!(map.remove(entity(70, 1)), Some(entity(20, 1)));
         for n in 100..5_200 {
             assert!(map.remove(entity(n, 1)).is_some());
@@ -491,5 +546,44 @@ mod tests {
         assert_eq!(map.len(), 10_000);
         assert_eq!(map.get(entity(70, 3)), Some(entity(8, 9)));
         assert_eq!(map.get(entity(100, 3)), Some(entity(100, 7)));
+    }
+
+    /// What a client sees of a large world: a hundredth, which comes and goes.
+    #[test]
+    fn who_sees_few_of_many_has_them_by_hashes_however_they_came() {
+        let far = |n: u32| entity(n.wrapping_mul(2_654_435_761) >> 5, 1);
+        let all = || (0..1_000).map(|n| (far(n), entity(n, 1)));
+        let mut one_by_one = EntityMap::default();
+        for (old, now) in all() {
+            assert_eq!(one_by_one.insert(old, now), None);
+        }
+        assert!(matches!(one_by_one.table, Table::Hashed(_)));
+        let together: EntityMap = all().collect();
+        assert!(matches!(together.table, Table::Sorted(_)));
+        // Nothing changes: nothing is made anew.
+        let mut other = together.clone();
+        assert_eq!(other.remove(far(5_000)), None);
+        assert_eq!(other.insert(far(7), entity(9, 9)), Some(entity(7, 1)));
+        assert_eq!(other.insert(far(7), entity(7, 1)), Some(entity(9, 9)));
+        assert!(matches!(other.table, Table::Sorted(_)));
+        let mut came = together.clone();
+        for map in [&mut other, &mut came, &mut one_by_one] {
+            for n in 1_000..1_100 {
+                assert_eq!(map.remove(far(n - 1_000)), Some(entity(n - 1_000, 1)));
+                assert_eq!(map.insert(far(n), entity(n, 3)), None);
+                assert_eq!(map.insert(far(n), entity(n, 1)), Some(entity(n, 3)));
+            }
+            assert!(matches!(map.table, Table::Hashed(_)));
+            assert_eq!(map.len(), 1_000);
+            let all: Vec<_> = map.iter().collect();
+            assert!(all.is_sorted() && map.iter().len() == 1_000);
+            let mut expected: Vec<_> = (100..1_100).map(|n| (far(n), entity(n, 1))).collect();
+            expected.sort();
+            assert_eq!(all, expected);
+            assert_eq!(map.clone().iter().last(), all.last().copied());
+            // And collected again they are as they were.
+            let again: EntityMap = map.iter().collect();
+            assert!(again.iter().eq(map.iter()));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::iter::{Copied, Enumerate, Zip};
 use core::slice::Iter;
+use std::vec::IntoIter;
 
 use crate::entity::Entity;
 
@@ -17,6 +18,8 @@ pub struct EntityMapIter<'a> {
     slots: Enumerate<Zip<Iter<'a, u32>, Iter<'a, Entity>>>,
     /// Those that do not.
     sorted: Copied<Iter<'a, (Entity, Entity)>>,
+    /// Those that had to be put in order.
+    ordered: IntoIter<(Entity, Entity)>,
     /// How many are to come.
     left: usize,
 }
@@ -34,6 +37,7 @@ impl<'a> EntityMapIter<'a> {
             first,
             slots: versions.iter().zip(new).enumerate(),
             sorted: [].iter().copied(),
+            ordered: Vec::new().into_iter(),
         }
     }
 
@@ -41,6 +45,16 @@ impl<'a> EntityMapIter<'a> {
         Self {
             sorted: pairs.iter().copied(),
             ..Self::by_slot(0, &[], &[], pairs.len())
+        }
+    }
+}
+
+impl EntityMapIter<'_> {
+    pub(super) fn ordered(pairs: Vec<(Entity, Entity)>) -> Self {
+        Self {
+            left: pairs.len(),
+            ordered: pairs.into_iter(),
+            ..Self::by_slot(0, &[], &[], 0)
         }
     }
 }
@@ -53,7 +67,8 @@ impl Iterator for EntityMapIter<'_> {
         let by_slot = self.slots.find_map(|(at, (&version, &new))| {
             Some((Entity::new(first + at as u32, version)?, new))
         });
-        let next = by_slot.or_else(|| self.sorted.next())?;
+        let next = by_slot.or_else(|| self.sorted.next());
+        let next = next.or_else(|| self.ordered.next())?;
         self.left -= 1;
         Some(next)
     }

@@ -349,6 +349,31 @@ impl World {
             .first(|entity| self.exists(entity))
     }
 
+    /// Another number after each call that has given, changed or taken away a name, and a greater one: for who keeps what is made
+    /// of names, a list on a screen for instance, and makes it anew when it is another. By how much it grows is not said, and now
+    /// and then it grows by itself, as names of the dead are let go. (To die is not counted: who has a name and is dead is found
+    /// by it no more.) It is of this world: not saved, and in one that [went back](crate::world::Checkpoints) greater, too, if
+    /// names are others by that. O(1), wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create(())?;
+    /// let seen = world.names_version();
+    /// world.set_name(ant, "Anton")?;
+    /// let named = world.names_version();
+    /// assert!(named > seen);
+    /// // It is called so already.
+    /// world.set_name(ant, "Anton")?;
+    /// assert_eq!(world.names_version(), named);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn names_version(&self) -> u64 {
+        self.names.changes()
+    }
+
     /// The entities with this name, in the order in which they got it. O(entities of that name).
     pub fn named(&self, name: &str) -> impl Iterator<Item = Entity> + '_ {
         let entities = self.names.by_name.get(name);

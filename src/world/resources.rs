@@ -5,6 +5,7 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::fragment::{StateForm, StateValue};
 use crate::hashers::ByTypes;
@@ -40,6 +41,8 @@ pub struct Resources {
     stamp: u64,
     /// The types of those that are lent as they lie.
     lifted: Vec<TypeId>,
+    /// The greatest count of writes of those that are not there any more: who comes has a greater one.
+    counted: u64,
 }
 
 /// A value on the heap, by a pointer: a query that has the world to itself lends it to be written while it
@@ -67,6 +70,18 @@ impl Life {
         // read-modify-write: nobody else has it.
         let writes = self.writes.load(Ordering::Relaxed);
         self.writes.store(writes + 1, Ordering::Relaxed);
+    }
+
+    fn writes(&self) -> u64 {
+        // Ordering: as in `write`.
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Counts on from what was counted of others.
+    fn count_from(&self, counted: u64) {
+        // Ordering: as in `write`: it is in nobody's hands yet.
+        self.writes
+            .store(self.writes().max(counted) + 1, Ordering::Relaxed);
     }
 }
 
@@ -136,24 +151,47 @@ impl Drop for Resources {
 impl Resources {
     /// Puts a value in; the one that was there, if there was one.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
-        let old = self.values.insert(TypeId::of::<T>(), Resource::new(value));
+        let old = self.put(TypeId::of::<T>(), Resource::new(value));
         if old.is_none() {
             self.stamp = new_identity();
         }
         old?.into_value()
     }
 
+    /// Puts a resource in the place of the one that is there, if there is one: its writes are counted on.
+    fn put(&mut self, of: TypeId, resource: Resource) -> Option<Resource> {
+        match self.values.entry(of) {
+            Entry::Occupied(mut there) => {
+                self.counted = self.counted.max(there.get().life.writes());
+                resource.life.count_from(self.counted);
+                Some(there.insert(resource))
+            }
+            Entry::Vacant(place) => {
+                resource.life.count_from(self.counted);
+                place.insert(resource);
+                None
+            }
+        }
+    }
+
+    /// Takes a resource out, whoever comes in its place.
+    fn take_out(&mut self, of: TypeId) -> Option<Resource> {
+        let resource = self.values.remove(&of)?;
+        self.counted = self.counted.max(resource.life.writes());
+        Some(resource)
+    }
+
     /// Puts a value in whose type only its form says, and of which there is none.
     pub(super) fn insert_value(&mut self, form: &StateForm, value: StateValue) {
         let resource = Resource::of(value, form.type_name());
-        let old = self.values.insert(form.type_id(), resource);
+        let old = self.put(form.type_id(), resource);
         debug_assert!(old.is_none(), "{} stands there twice", form.name());
         self.stamp = new_identity();
     }
 
     /// Takes a value out.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<T> {
-        let value = self.values.remove(&TypeId::of::<T>())?;
+        let value = self.take_out(TypeId::of::<T>())?;
         self.stamp = new_identity();
         value.into_value()
     }
@@ -168,10 +206,8 @@ impl Resources {
     ) {
         let (of, comes) = (form.type_id(), value.is_some());
         let old = match value {
-            Some(value) => self
-                .values
-                .insert(of, Resource::of(value, form.type_name())),
-            None => self.values.remove(&of),
+            Some(value) => self.put(of, Resource::of(value, form.type_name())),
+            None => self.take_out(of),
         };
         if old.is_some() != comes {
             self.stamp = new_identity();
@@ -181,7 +217,7 @@ impl Resources {
 
     /// Takes a value out for a while, as it lies; and what says that nothing has come or gone since.
     fn lift<T: 'static>(&mut self) -> Option<(Resource, u64, u64)> {
-        let value = self.values.remove(&TypeId::of::<T>())?;
+        let value = self.take_out(TypeId::of::<T>())?;
         self.lifted.push(TypeId::of::<T>());
         let before = self.stamp;
         self.stamp = new_identity();
@@ -198,7 +234,7 @@ impl Resources {
         if let Some(at) = self.lifted.iter().rposition(|&lifted| lifted == of) {
             self.lifted.remove(at);
         }
-        let other = self.values.insert(of, value);
+        let other = self.put(of, value);
         self.stamp = match self.stamp == lifted {
             // All that there was is there again.
             true => before,
@@ -327,9 +363,30 @@ impl Resources {
         let life = &self.values.get(&TypeId::of::<T>())?.life;
         Some(ResourceState {
             born: life.born,
-            // Ordering: as in `write`.
-            writes: life.writes.load(Ordering::Relaxed),
+            writes: life.writes(),
         })
+    }
+
+    /// Another number after each time that the value of a type was lent to be written, or another one came in its place, and
+    /// a greater one; `None` if there is none. For who keeps what is made of it, as a processor that runs
+    /// [if it has changed](crate::processor::ProcessorBuilder::run_if_changed) is. By how much it grows is not said; whoever is
+    /// lent a value to be written counts, also if it is what it was, and what changes behind `&self` does not. It is of these
+    /// resources: not saved, and nothing to those of another world. O(1), wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert("meadow".to_owned());
+    /// let seen = world.resources().change_count::<String>();
+    /// assert_eq!(world.resources().get::<String>().map(String::len), Some(6));
+    /// assert_eq!(world.resources().change_count::<String>(), seen);
+    /// world.resources_mut().get_mut::<String>().expect("it is there").push('s');
+    /// assert!(world.resources().change_count::<String>() > seen);
+    /// ```
+    #[must_use]
+    pub fn change_count<T: Send + Sync + 'static>(&self) -> Option<u64> {
+        Some(self.values.get(&TypeId::of::<T>())?.life.writes())
     }
 
     /// The value of a type, to change, if it is there.
@@ -345,11 +402,13 @@ impl Resources {
         new: impl FnOnce() -> T,
     ) -> &mut T {
         let entry = self.values.entry(TypeId::of::<T>());
-        let stamp = &mut self.stamp;
+        let (stamp, counted) = (&mut self.stamp, self.counted);
         let resource = entry.or_insert_with(|| {
             let value = new();
             *stamp = new_identity();
-            Resource::new(value)
+            let resource = Resource::new(value);
+            resource.life.count_from(counted);
+            resource
         });
         let name = resource.name;
         match resource.get_mut().downcast_mut() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use megachunk::prelude::*;
+use megachunk::world::Checkpoints;
 
 /// Gives so many names to reserved entities in each world, so that names are more than the entities that go.
 fn name_others(worlds: &mut [&mut World], count: usize) {
@@ -359,4 +360,35 @@ fn who_has_had_a_name_longest_has_it_longest_in_another_world_too() {
         assert!(sea.named("fish").eq(named));
         universe.check([&land, &sea]).unwrap();
     }
+}
+
+#[test]
+fn the_version_of_names_is_another_one_after_each_change_of_them() {
+    let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+    let (ant, bee) = (world.create(()).unwrap(), world.create(()).unwrap());
+    let mut seen = world.names_version();
+    let mut has_changed = |world: &World| {
+        let before = core::mem::replace(&mut seen, world.names_version());
+        assert!(before <= seen);
+        before < seen
+    };
+    world.set_name(ant, "a").unwrap();
+    assert!(has_changed(&world));
+    world.set_name(ant, "a").unwrap();
+    assert!(!has_changed(&world), "it was called so");
+    world.set_name(ant, "b").unwrap();
+    assert!(has_changed(&world));
+    world.set_name(bee, "b").unwrap();
+    assert!(has_changed(&world));
+    let mut checkpoints = Checkpoints::new(1);
+    let taken = checkpoints.take(&mut world).unwrap();
+    world.remove_name(bee).unwrap();
+    assert!(has_changed(&world));
+    world.remove_name(bee).unwrap();
+    assert!(!has_changed(&world), "it had none");
+    checkpoints.roll_back(&mut world, taken).unwrap();
+    assert!(has_changed(&world), "it has its name again");
+    assert_eq!(world.name(bee).unwrap(), Some("b"));
+    assert!(world.set_name(Entity::PLACEHOLDER, "c").is_err());
+    assert!(!has_changed(&world));
 }

@@ -258,6 +258,8 @@ impl Server {
     /// What a client does not know, whatever it has got of what was sent since it said what it has.
     fn update(&self, peer: &mut Peer) -> Update {
         let (since, now) = (peer.has, self.sight(peer.corner));
+        // Else it would have to begin anew: who has died before is forgotten.
+        assert!(since >= self.there.log.complete_since());
         let mut update = Update {
             to: self.there.log.version(),
             gone: self.there.log.gone_since(since).collect(),

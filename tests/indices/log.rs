@@ -138,13 +138,13 @@ fn whoever_is_what_they_were_has_not_changed() {
 fn a_version_that_the_world_said_before_the_update_serves_as_that_of_the_log() {
     let (mut world, all) = world(10);
     let mut log = ChangeLog::<Health>::new(&world).unwrap();
-    for round in 0..5 {
+    for &who in &all[..5] {
         let has = world.version();
         log.update(&world);
         assert_eq!(log.version(), has);
-        world.set(all[round], Health(99)).unwrap();
+        world.set(who, Health(99)).unwrap();
         log.update(&world);
-        assert!(log.set_since(has).eq([all[round]]));
+        assert!(log.set_since(has).eq([who]));
     }
     // The last ones first.
     let changed = log.set_since(Version::START).take(5);

@@ -59,6 +59,7 @@ enum Table {
     Hashed(Hashed),
 }
 
+/// Without a secret: a server that chooses handles which meet makes its own clients slow, and nothing else.
 type Hashed = HashMap<Entity, Entity, ByNumbers>;
 
 /// As long as there are no more, moving them is as quick as anything.

@@ -136,6 +136,7 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::fragment::{DynamicBundle, FragmentId, Value};
+    use crate::index::ChangeLog;
     use crate::query::{Changed, Moved, Query, With};
 
     /// Lets the world's version grow as many runs of a query would.
@@ -347,6 +348,36 @@ mod tests {
             let seen = changed.read(&world).since(sent).count();
             assert_eq!(seen, 0, "versions are kept again");
         }
+    }
+
+    #[test]
+    fn a_log_of_changes_tells_its_updates_apart_while_queries_read_alone() {
+        let mut world = World::new();
+        let ant = world.create((1_u32,)).unwrap();
+        let mut log = ChangeLog::<u32>::new(&world).unwrap();
+        log.update(&world);
+        // Ordering: one thread.
+        world.version.fetch_add(READ_ON, Ordering::Relaxed);
+        log.update(&world);
+        let start = log.version();
+        for round in 0..5_u32 {
+            let has = log.version();
+            log.update(&world);
+            assert_eq!(log.version(), has, "nothing is new");
+            // Neither keeps versions: there is room.
+            let bee = world.create((round,)).unwrap();
+            log.update(&world);
+            assert!(log.set_since(has).eq([bee]));
+            let has = log.version();
+            world.destroy(bee).unwrap();
+            log.update(&world);
+            assert!(log.gone_since(has).eq([bee]));
+        }
+        assert!(log.version() < Version::from_bits(start.to_bits() + 20));
+        let has = log.version();
+        *world.get_mut::<u32>(ant).unwrap() = 7;
+        log.update(&world);
+        assert!(log.set_since(has).eq([ant]));
     }
 
     #[test]

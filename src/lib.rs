@@ -204,7 +204,7 @@ pub mod fragment;
 // For readers only: no program sees it.
 #[cfg(all(doc, feature = "world"))]
 pub mod guide;
-#[cfg(not(loom))]
+#[cfg_attr(loom, expect(dead_code, reason = "models have no world"))]
 mod hashers;
 #[cfg(all(feature = "world", not(loom)))]
 pub mod index;

@@ -122,6 +122,15 @@ impl Subject {
         }
     }
 
+    /// A crowd in so many chunks that hardly two of a hundred commands are in one.
+    fn spread(&mut self, seed: u64) {
+        for n in 0..2_600 {
+            let number = Number(self.entities.len());
+            let entity = self.world.create((number, Huge([seed; 100]), Heat(n)));
+            self.entities.push(entity.unwrap());
+        }
+    }
+
     /// From one composition many others are reached, so that no more of these ways are remembered than there are.
     fn crowd(&mut self) {
         let world = &mut self.world;
@@ -329,8 +338,10 @@ fn history(seed: u64, short: bool) -> Vec<String> {
         let from = (!short).then_some(1);
         subject.world.set_flush_threads_from(from);
         subject.populate(seed);
-        if seed % 4 == 2 {
-            subject.crowd();
+        match seed % 4 {
+            1 => subject.spread(seed),
+            2 => subject.crowd(),
+            _ => {}
         }
         for step in 0..40 {
             subject.step(mix(seed << 8 | step));

@@ -14,7 +14,7 @@ mod alike;
 
 use crate::archetype::{Archetype, Row};
 use crate::command::flush::carried::Carried;
-use crate::command::flush::few::FEW;
+use crate::command::flush::few::are_few;
 use crate::command::flush::half::Half;
 use crate::command::flush::link::FirstRows;
 use crate::command::flush::{Flush, FlushReport, MOST, Piece};
@@ -111,7 +111,13 @@ impl World {
         if self.apply_alike(lane, report).is_some() {
             return Some(());
         }
-        if commands.len() > FEW {
+        let total = commands.len();
+        let pieces = [Piece {
+            lane: 0,
+            segment: 0,
+            commands,
+        }];
+        if !are_few(self, &[&*lane], &pieces, total) {
             return None;
         }
         for payload in &mut lane.payloads {
@@ -126,11 +132,6 @@ impl World {
             most: MOST,
             began: queue.recorders.next_number(),
         };
-        let pieces = [Piece {
-            lane: 0,
-            segment: 0,
-            commands,
-        }];
         let is_done = flush.apply_few(self, &[&*lane], &pieces);
         *panicked = flush.panicked;
         is_done.then_some(())

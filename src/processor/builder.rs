@@ -537,8 +537,8 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Its [`Signalled`](crate::signal::Signalled) parameters, and each [`Heard<Payload>`](crate::signal::Heard), get the signal of
-    /// this name, which carries a `Payload`. What is sent
+    /// Its [`Signalled`](crate::signal::Signalled) parameters, each [`Heard<Payload>`](crate::signal::Heard), and
+    /// [`DynamicParams::heard`](crate::processor::DynamicParams::heard), get the signal of this name, which carries a `Payload`. What is sent
     /// waits for them until the processor runs and [delivers](crate::signal::Signalled::deliver) it, or it is
     /// [discarded](super::Schedule::discard_signals).
     pub fn hears<Payload: Send + Sync + 'static>(mut self, signal: impl Into<String>) -> Self {
@@ -546,8 +546,7 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal that is known by what it carries; else as
-    /// [`hears`](Self::hears).
+    /// The same of the signal that is known by what it carries; else as [`hears`](Self::hears).
     pub fn hears_type<Payload: Send + Sync + 'static>(mut self) -> Self {
         self.subscriptions.typed::<Payload>();
         self

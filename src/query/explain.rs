@@ -51,6 +51,9 @@ impl fmt::Display for Mismatch {
         match self {
             Self::Lacks(name) => write!(f, "asks for {name}, which is not there"),
             Self::Excludes(name) => write!(f, "excludes {name}, which is there"),
+            Self::LacksAll(names) if names.is_empty() => {
+                f.write_str("asks for one of no fragments")
+            }
             Self::LacksAll(names) => write!(
                 f,
                 "asks for one of {}, none of which is there",

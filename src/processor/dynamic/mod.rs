@@ -23,7 +23,8 @@ use runner::Dynamic;
 use script::{BoxError, Given, Made, Maker};
 
 /// A closure as a processor whose queries were put together at run time: for scripts. It is lent a run of each, in their
-/// order, the resources that they asked for, and recorders of commands and senders of signals; and gives nothing back, or a
+/// order, the resources that they asked for, recorders of commands and senders of signals, and what was broadcast of the signals
+/// that its builder [names](ProcessorBuilder::hears), asked for or not; and gives nothing back, or a
 /// `Result`, of which an error [ends the run](ProcessorOutput).
 ///
 /// All else is as for a typed [`processor`](super::processor()): it runs beside others that touch nothing that it does, with

@@ -272,8 +272,9 @@ impl<'w> DynamicChunk<'w> {
     /// it lends the fragment to be read: from within a loop, on however many threads, as
     /// [`DynamicRun::peek`] does between loops. O(log archetypes that match + fragments that the query lends).
     ///
-    /// Filters of chunks and of [changes](crate::query::DynamicQueryBuilder::changed) are not asked, for what they would say
-    /// may depend on how far the loop has come: whoever matches is seen.
+    /// Filters of chunks and of [changes](crate::query::DynamicQueryBuilder::changed) are not asked, nor are switches where the
+    /// query [throws](Self::switches) one that it looks at, for what they would say may depend on how far the loop has come:
+    /// whoever matches is seen.
     ///
     /// ```
     /// use megachunk::prelude::*;

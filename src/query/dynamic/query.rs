@@ -55,6 +55,8 @@ pub struct DynamicQuery {
     changed: Box<[FragmentId]>,
     changed_any: Box<[Box<[FragmentId]>]>,
     pub(super) moved: bool,
+    /// It throws switches by which it sees who is there.
+    pub(super) switches_what_it_sees: bool,
     pub(super) matches: Vec<DynamicMatch>,
     /// Archetypes that have been looked at.
     seen: u32,
@@ -140,8 +142,12 @@ impl DynamicQuery {
         changed_any: Box<[Box<[FragmentId]>]>,
         moved: bool,
     ) -> Self {
+        let switches_what_it_sees = requirements
+            .switches()
+            .intersects(&requirements.looked_at());
         Self {
             registry,
+            switches_what_it_sees,
             requirements,
             lends,
             changed,

@@ -312,7 +312,11 @@ impl<'q> DynamicRun<'q> {
         entity: Entity,
         id: FragmentId,
     ) -> Result<Values<'_>, WorldError> {
-        let (_, number, row) = self.matching(entity)?;
+        let (known, number, row) = self.placed(entity)?;
+        // What it throws itself another thread may be throwing.
+        if !self.query.switches_what_it_sees {
+            self.switched_on(known, entity, number, row)?;
+        }
         self.lent(entity, id, |lend| match lend.write {
             true => Err(Lack::LentToWrite),
             false => Ok(()),
@@ -340,15 +344,34 @@ impl<'q> DynamicRun<'q> {
 
     /// Where an entity lies that the query's requirements see, whatever its filters of chunks say.
     fn matching(&self, entity: Entity) -> Result<(&DynamicMatch, u32, Row), WorldError> {
+        let (known, number, row) = self.placed(entity)?;
+        self.switched_on(known, entity, number, row)?;
+        Ok((known, number, row))
+    }
+
+    /// Where an entity lies whose composition matches.
+    fn placed(&self, entity: Entity) -> Result<(&DynamicMatch, u32, Row), WorldError> {
         let (number, row) = self.world.find(entity)?;
         let matches = &self.query.matches;
-        let found = matches.binary_search_by_key(&number, |known| known.archetype);
-        let chunk = &self.world.archetypes[number as usize].chunks[row.chunk as usize];
-        let known = found.ok().map(|at| &matches[at]);
-        known
-            .filter(|known| masked(known.masks.as_deref(), chunk, row.row))
-            .map(|known| (known, number, row))
-            .ok_or_else(|| self.lacks(entity))
+        match matches.binary_search_by_key(&number, |known| known.archetype) {
+            Ok(at) => Ok((&matches[at], number, row)),
+            Err(_) => Err(self.lacks(entity)),
+        }
+    }
+
+    /// Asks whether the switches of an entity are as the query wants them.
+    fn switched_on(
+        &self,
+        known: &DynamicMatch,
+        entity: Entity,
+        archetype: u32,
+        row: Row,
+    ) -> Result<(), WorldError> {
+        let chunk = &self.world.archetypes[archetype as usize].chunks[row.chunk as usize];
+        match masked(known.masks.as_deref(), chunk, row.row) {
+            true => Ok(()),
+            false => Err(self.lacks(entity)),
+        }
     }
 
     /// The query does not see an entity.

@@ -40,6 +40,8 @@ fn of_no_fragments_none_is_there_and_unknown_ones_are_refused() {
     world.create((1_u32,)).unwrap();
     let mut nobody = DynamicQuery::builder(&world).any_of(&[]).build().unwrap();
     assert_eq!(seen(&mut nobody, &mut world), []);
+    let why = nobody.explain_none(&world).unwrap().unwrap().to_string();
+    assert!(why.contains("one of no fragments"), "{why}");
     let mut all = DynamicQuery::builder(&world).any(&[]).build().unwrap();
     assert_eq!(seen(&mut all, &mut world).len(), 1);
     let other = World::new();

@@ -188,3 +188,31 @@ fn within_a_loop_filters_of_chunks_are_not_asked() {
     );
     assert_eq!(world.chunk_fragment::<i64>(hot).unwrap(), &101);
 }
+
+#[test]
+fn who_is_switched_off_by_the_same_loop_is_seen_by_it_all_the_same() {
+    let mut world = World::new();
+    let ids = Ids::new(&world);
+    let batch = world.create_batch((0..20_000_u32).map(|n| (n, Wet)));
+    let ants = batch.unwrap().to_vec(&world);
+    let mut query = DynamicQuery::builder(&world)
+        .read(ids.number)
+        .with(ids.wet)
+        .switch(ids.wet)
+        .build()
+        .unwrap();
+    let mut run = query.on(&mut world).unwrap();
+    let mut chunks = 0;
+    run.for_each_chunk(|chunk| {
+        chunks += 1;
+        let switches = chunk.switches(ids.wet).unwrap();
+        for row in chunk.rows() {
+            switches.at(row).set(false);
+        }
+        // Those of chunks before have been switched off as well as those of this one.
+        assert!(chunk.peek(ants[0], ids.number).is_ok());
+    });
+    assert!(chunks > 1);
+    // Between loops, what is off is not seen.
+    assert_eq!(lack(run.peek(ants[0], ids.number)), Lack::Match);
+}

@@ -5,6 +5,7 @@
 #[path = "../support/counted.rs"]
 mod counted;
 
+mod alone;
 mod authors;
 mod carried;
 mod churn;

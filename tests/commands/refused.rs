@@ -22,7 +22,7 @@ impl Drop for Counted {
 
 /// Which way commands go.
 #[derive(Clone, Copy, Debug)]
-enum Goes {
+pub(crate) enum Goes {
     General,
     /// Two recorders.
     Few,
@@ -34,7 +34,7 @@ enum Goes {
 type Records<'r> = &'r dyn Fn(&World, &mut Commands<'_>);
 
 /// Records by one recorder or two, by turns, and flushes.
-fn flush(world: &mut World, goes: Goes, commands: &[Records<'_>]) -> FlushReport {
+pub(crate) fn flush(world: &mut World, goes: Goes, commands: &[Records<'_>]) -> FlushReport {
     let threads = if matches!(goes, Goes::General) { 2 } else { 1 };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     world.set_flush_threads_from(matches!(goes, Goes::General).then_some(1));

@@ -125,3 +125,66 @@ fn a_function_that_asks_and_changes_says_once_what_a_query_was_refused_for() {
     assert!(std::error::Error::source(&refused).is_none());
     assert_eq!(refused.entity(), None);
 }
+
+#[test]
+fn a_change_that_no_chunk_has_room_for_is_refused_to_who_is_watched_as_to_others() {
+    struct Huge(#[expect(dead_code, reason = "it takes room")] [u8; 2 << 20]);
+    type Seen = Vec<(Entity, bool)>;
+    for is_watched in [false, true] {
+        let mut world = World::new();
+        let ants: Vec<Entity> = (0..40_u32)
+            .map(|n| match n % 2 {
+                0 => world.create((n, Awake)).unwrap(),
+                _ => world.create((n,)).unwrap(),
+            })
+            .collect();
+        world.resources_mut().insert(Seen::new());
+        if is_watched {
+            let comes = |is_there: bool| {
+                move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+                    let all: Seen = batch.entities().map(|ant| (ant, is_there)).collect();
+                    let seen = batch.resources_mut().get_mut::<Seen>();
+                    seen.unwrap().extend(all);
+                }
+            };
+            world
+                .observe::<u32, ()>(Observed::GO, comes(false))
+                .unwrap();
+            world
+                .observe::<Awake, ()>(Observed::COME, comes(true))
+                .unwrap();
+        }
+        for _ in 0..2 {
+            let all = world.matching::<With<u32>>().unwrap();
+            let mut calls = 0;
+            let refused = all.swap::<(u32,), (Huge,)>(|_: Entity| {
+                calls += 1;
+                unreachable!("nobody is given one")
+            });
+            let refused = refused.unwrap_err();
+            assert!(
+                matches!(
+                    &refused,
+                    WorldError::Fragment(FragmentError::TooLarge { .. })
+                ),
+                "{refused}"
+            );
+            assert_eq!(calls, 0);
+            for (&ant, n) in ants.iter().zip(0..) {
+                assert_eq!(world.get::<u32>(ant).unwrap(), &n);
+                assert_eq!(world.has::<Awake>(ant).unwrap(), n % 2 == 0);
+            }
+            assert!(world.resources().get::<Seen>().unwrap().is_empty());
+            world.check().unwrap();
+        }
+        // Then what can be done is done, and told.
+        let all = world.matching::<With<u32>>().unwrap();
+        let swapped = all.swap::<(u32,), (Awake,)>(|_: Entity| (Awake,)).unwrap();
+        assert_eq!(swapped, 40);
+        let seen = world.resources().get::<Seen>().unwrap();
+        let (gone, come): (Seen, Seen) = seen.iter().partition(|(_, is_there)| !is_there);
+        let told = if is_watched { (40, 20) } else { (0, 0) };
+        assert_eq!((gone.len(), come.len()), told);
+        world.check().unwrap();
+    }
+}

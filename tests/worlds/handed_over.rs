@@ -1,5 +1,6 @@
 //! Chunks that are handed over whole: not where much is free already, or worlds that entities come to so would decay.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use megachunk::prelude::*;
@@ -9,6 +10,8 @@ use megachunk::world::WorldStats;
 struct Ant([u64; 4]);
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Grown;
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Old;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Load(u32);
 
@@ -163,6 +166,114 @@ fn chunks_take_their_fragments_along_to_another_world_however_much_is_free_there
         assert!(len >= half || number == last);
         if len >= half {
             assert_eq!(there, char::from(b'a' + number as u8));
+        }
+    }
+}
+
+/// As many as fill a chunk, numbered.
+fn full_chunk(world: &mut World) -> Vec<Entity> {
+    world.set_chunk_size(1);
+    let mut ants = Vec::new();
+    loop {
+        let ant = world.create((ants.len() as u64, Ant([7; 4]))).unwrap();
+        if world.stats().chunks > 1 {
+            world.destroy(ant).unwrap();
+            world.trim();
+            return ants;
+        }
+        ants.push(ant);
+    }
+}
+
+#[test]
+fn users_code_that_panics_while_a_chunk_of_tags_is_handed_over_leaves_those_before_done() {
+    type Way = fn(&mut World, &[Entity], &mut dyn FnMut());
+    let ways: [(Way, bool); 4] = [
+        (
+            |world, ants, burn| {
+                let _ = world.add_slice(ants, |_| {
+                    burn();
+                    (Grown,)
+                });
+            },
+            true,
+        ),
+        (
+            |world, ants, burn| {
+                let _ = world.swap_slice::<(Old,), _>(ants, |_| {
+                    burn();
+                    (Grown,)
+                });
+            },
+            true,
+        ),
+        (
+            |world, _, burn| {
+                let all = world.matching::<With<Ant>>().unwrap();
+                let grow = |_: Entity| {
+                    burn();
+                    (Grown,)
+                };
+                all.add(grow).unwrap();
+            },
+            false,
+        ),
+        (
+            |world, _, burn| {
+                let all = world.matching::<With<Ant>>().unwrap();
+                let grow = |_: Entity| {
+                    burn();
+                    (Grown,)
+                };
+                all.swap::<(Old,), _>(grow).unwrap();
+            },
+            false,
+        ),
+    ];
+    for (way, in_order) in ways {
+        for at in [0, 1, 100, usize::MAX] {
+            let mut world = World::new();
+            let ants = full_chunk(&mut world);
+            let old = world.add_slice(&ants, |_| (Old,));
+            assert!(old.is_clean() && ants.len() > 200);
+            let (last, mut calls) = (at.min(ants.len() - 1), 0);
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                way(&mut world, &ants, &mut || {
+                    calls += 1;
+                    if calls == last + 1 {
+                        resume_unwind(Box::new("the fuse"));
+                    }
+                });
+            }));
+            assert_eq!(result.unwrap_err().downcast_ref(), Some(&"the fuse"));
+            assert_eq!(calls, last + 1, "who comes after is not asked");
+            world.check().unwrap();
+            let grown = |world: &World| {
+                let grown = ants.iter().map(|&ant| world.has::<Grown>(ant).unwrap());
+                grown.collect::<Vec<bool>>()
+            };
+            let are = grown(&world);
+            assert_eq!(are.iter().filter(|&&is| is).count(), last);
+            assert!(!in_order || are[..last].iter().all(|&is| is));
+            for (n, &ant) in ants.iter().enumerate() {
+                let (number, body) = (world.get::<u64>(ant), world.get::<Ant>(ant));
+                assert_eq!(
+                    (number.unwrap(), body.unwrap()),
+                    (&(n as u64), &Ant([7; 4]))
+                );
+            }
+            // When nothing panics, all are done, in whatever chunk they are now.
+            way(&mut world, &ants, &mut || {});
+            assert!(grown(&world).iter().all(|&is| is));
+            world.check().unwrap();
+            // And a whole chunk is handed over where it lies, or this shows something else.
+            let mut fresh = World::new();
+            let ants = full_chunk(&mut fresh);
+            assert!(fresh.add_slice(&ants, |_| (Old,)).is_clean());
+            let address = |world: &World, ant| core::ptr::from_ref(world.get::<Ant>(ant).unwrap());
+            let lies = address(&fresh, ants[0]);
+            way(&mut fresh, &ants, &mut || {});
+            assert_eq!(address(&fresh, ants[0]), lies);
         }
     }
 }

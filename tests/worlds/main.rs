@@ -43,6 +43,7 @@ mod looked_at;
 mod misnamed;
 mod moves;
 mod names;
+mod no_room;
 mod plain;
 mod printed;
 mod refilled;

@@ -16,6 +16,8 @@ mod template_traits;
 mod configs;
 mod life;
 #[cfg(feature = "config")]
+mod misread;
+#[cfg(feature = "config")]
 mod mistakes;
 #[cfg(feature = "config")]
 mod model;
@@ -23,6 +25,7 @@ mod model;
 mod panics;
 #[cfg(feature = "config")]
 mod parameters;
+mod refused;
 #[cfg(feature = "config")]
 mod reload;
 mod rows;

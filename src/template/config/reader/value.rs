@@ -172,7 +172,7 @@ impl<'a, 'i> Reader<'a, 'i> {
 fn unexpected<'a>(value: &'a DeValue<'_>) -> Unexpected<'a> {
     match value {
         DeValue::String(text) => Unexpected::Str(text),
-        DeValue::Integer(integer) => match integer.as_str().parse() {
+        DeValue::Integer(integer) => match i64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(number) => Unexpected::Signed(number),
             Err(_) => Unexpected::Other("integer"),
         },

@@ -9,6 +9,7 @@
 mod brittle;
 
 mod batches;
+mod between;
 mod closures;
 mod ends;
 mod hosts;

@@ -11,19 +11,19 @@ use crate::brittle::{ALWAYS, Brittle, Count, burns, ends, holds_nothing};
 
 /// What judging two values does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Judges {
+pub(crate) enum Judges {
     Well,
     HashPanics,
     EqPanics,
 }
 
 thread_local! {
-    static JUDGES: Cell<Judges> = const { Cell::new(Judges::Well) };
+    pub(crate) static JUDGES: Cell<Judges> = const { Cell::new(Judges::Well) };
 }
 
 /// A shared value.
 #[derive(Debug)]
-struct Judged(Brittle);
+pub(crate) struct Judged(pub(crate) Brittle);
 
 impl Hash for Judged {
     fn hash<H: Hasher>(&self, state: &mut H) {

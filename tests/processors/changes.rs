@@ -105,3 +105,84 @@ fn changes_are_found_once_by_who_looks_entities_up() {
     let seen = seen.lock().expect("nobody panicked");
     assert_eq!(seen[..], [true, false, true, false, false, true, false]);
 }
+
+/// Without it those who look do not run.
+struct Light;
+
+/// Looks for changes of some entities by all that is lent for it, and notes how many there are, and of whom one is asked for.
+fn look(light_first: bool, ant: Entity, seen: &Arc<Mutex<Vec<(usize, bool)>>>) -> ProcessorBuilder {
+    let note = Arc::clone(seen);
+    let look = move |changed: &mut QueryRun<Entity, Changed<A>>,
+                     one: &mut QueryLookup<&A, Changed<A>>| {
+        let seen = (changed.count(), one.get(ant).is_ok());
+        note.lock().expect("nobody panicked").push(seen);
+    };
+    let built = match light_first {
+        true => processor(
+            "look",
+            move |_: &Light,
+                  mut changed: QueryRun<Entity, Changed<A>>,
+                  mut one: QueryLookup<&A, Changed<A>>| look(&mut changed, &mut one),
+        ),
+        false => processor(
+            "look",
+            move |mut changed: QueryRun<Entity, Changed<A>>,
+                  mut one: QueryLookup<&A, Changed<A>>,
+                  _: &Light| look(&mut changed, &mut one),
+        ),
+    };
+    // Who has a condition is not asked before what he needs.
+    built.run_if(|| true)
+}
+
+#[test]
+fn who_is_refused_what_he_asks_for_misses_no_change() {
+    for (light_first, execution) in [
+        (true, Execution::Alone),
+        (false, Execution::Alone),
+        (false, Execution::Beside),
+    ] {
+        let mut world = world();
+        let all: Vec<Entity> = (0..10)
+            .map(|n| world.create((A(n),)).expect("there is room"))
+            .collect();
+        let seen = Arc::default();
+        let mut schedule = Schedule::new();
+        schedule.set_execution(execution);
+        schedule.add(look(light_first, all[3], &seen));
+        let change = |world: &mut World, few: &[Entity]| {
+            for &entity in few {
+                world.get_mut::<A>(entity).expect("it lives").0 += 1;
+            }
+        };
+        let refused = |schedule: &mut Schedule, world: &mut World| {
+            let error = schedule.run(world).expect_err("there is no light");
+            let error = error.to_string();
+            assert!(
+                error.contains("`look`") && error.contains("Light"),
+                "{error}"
+            );
+        };
+        // Before the first run, too.
+        refused(&mut schedule, &mut world);
+        world.resources_mut().insert(Light);
+        run(&mut schedule, &mut world);
+        run(&mut schedule, &mut world);
+        world.resources_mut().remove::<Light>();
+        change(&mut world, &all[2..5]);
+        refused(&mut schedule, &mut world);
+        refused(&mut schedule, &mut world);
+        change(&mut world, &all[7..8]);
+        refused(&mut schedule, &mut world);
+        world.resources_mut().insert(Light);
+        run(&mut schedule, &mut world);
+        run(&mut schedule, &mut world);
+        change(&mut world, &all[..1]);
+        run(&mut schedule, &mut world);
+        let seen = seen.lock().expect("nobody panicked");
+        // (What has changed is told of a chunk, and so of all ten.)
+        let expected = [(10, true), (0, false), (10, true), (0, false), (10, true)];
+        assert_eq!(seen[..], expected, "{light_first} {execution:?}");
+        world.check().expect("it is whole");
+    }
+}

@@ -205,3 +205,69 @@ fn try_to_go_back(is_far: bool) {
     world.check().unwrap();
     assert_eq!(moods(&world), [1, 2]);
 }
+
+/// Not even equal to itself, as a number that is none.
+struct Never(u8);
+
+impl PartialEq for Never {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+impl Eq for Never {}
+
+impl core::hash::Hash for Never {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+#[test]
+fn groups_of_one_value_that_is_not_equal_to_itself_do_not_become_one() {
+    let universe = Arc::new(Universe::ordered());
+    let mut world = World::of(&universe).unwrap();
+    universe.registry().register_clone::<u64>().unwrap();
+    let mut other = World::of(&universe).unwrap();
+    let ants = [1, 2].map(|n: u64| world.create((n,)).unwrap());
+    // One value, which both share.
+    let all = world.matching::<With<u64>>().unwrap();
+    assert_eq!(all.set_shared(Never(7)).unwrap(), 2);
+    let value = |world: &World, ant| core::ptr::from_ref(world.shared::<Never>(ant).unwrap());
+    assert_eq!(value(&world, ants[0]), value(&world, ants[1]));
+    // Who comes back finds none that is equal, and has the very same under another number.
+    world.move_to(&mut other, ants[1]).unwrap();
+    other.move_to(&mut world, ants[1]).unwrap();
+    world.check().unwrap();
+    assert_eq!(value(&world, ants[0]), value(&world, ants[1]));
+    assert_eq!(
+        world.stats().archetypes.iter().map(|of| of.groups).max(),
+        Some(2)
+    );
+    let mut checkpoints = Checkpoints::new(2);
+    let before = checkpoints.take(&mut world).unwrap();
+    for _ in 0..2 {
+        *world.get_mut::<u64>(ants[0]).unwrap() = 9;
+        let refused = checkpoints.roll_back(&mut world, before).unwrap_err();
+        assert!(
+            matches!(&refused, CheckpointError::EqualNow { name, .. } if name.contains("Never")),
+            "{refused}"
+        );
+        world.check().unwrap();
+        assert_eq!(
+            world.get::<u64>(ants[0]).unwrap(),
+            &9,
+            "nothing has changed"
+        );
+        assert_eq!(world.shared::<Never>(ants[1]).unwrap().0, 7);
+    }
+    // Nor when nobody has it any more.
+    world.clear();
+    let refused = checkpoints.roll_back(&mut world, before).unwrap_err();
+    assert!(
+        matches!(&refused, CheckpointError::EqualNow { .. }),
+        "{refused}"
+    );
+    assert_eq!(world.count(), 0);
+    world.check().unwrap();
+}

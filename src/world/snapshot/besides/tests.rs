@@ -7,6 +7,7 @@ use crate::archetype::Universe;
 use crate::entity::Entity;
 use crate::fragment::Plain;
 use crate::world::World;
+use crate::world::snapshot::LoadOptions;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::SnapshotOptions;
 use crate::world::snapshot::besides::read::EARLY;
@@ -196,6 +197,45 @@ fn lengths_and_handles_that_cannot_be_are_told() {
     let refused = load(&longer).unwrap_err().to_string();
     assert!(
         refused.ends_with("something stands behind the directory"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_value_that_is_none_of_its_older_type_is_not_converted() {
+    let (file, _) = file();
+    let load = |bytes: &[u8]| {
+        let tail = Tail {
+            resources: vec![("number", bytes)],
+            names: Vec::new(),
+            time: 0,
+            signals: Vec::new(),
+        };
+        let convert = |old: bool| u32::from(old) + 40;
+        let options = LoadOptions::new().convert_state::<bool, u32>("number", convert);
+        let file = with(&file, &tail.to_bytes());
+        let worlds = World::worlds_from_snapshot(&file, universe(), &options);
+        worlds.map(|worlds| worlds[0].resources().get::<u32>().copied())
+    };
+    assert_eq!(load(&[0]), Ok(Some(40)));
+    assert_eq!(load(&[1]), Ok(Some(41)));
+    for byte in [2, 255] {
+        let refused = load(&[byte]).unwrap_err();
+        let SnapshotError::StateNotRead {
+            name, reason, at, ..
+        } = &refused
+        else {
+            panic!("{refused}");
+        };
+        assert_eq!(&**name, "number");
+        assert!(reason.contains("bool"), "{reason}");
+        assert!(*at > Header::BYTES as u64);
+    }
+    // As long as neither is.
+    let refused = load(&[1, 2]).unwrap_err();
+    assert!(
+        !matches!(refused, SnapshotError::StateNotRead { .. })
+            || refused.to_string().contains("2 bytes"),
         "{refused}"
     );
 }

@@ -122,4 +122,6 @@ impl<'f> Saved<'f> {
 }
 
 #[cfg(test)]
+mod damaged;
+#[cfg(test)]
 pub(super) mod tests;

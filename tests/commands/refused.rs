@@ -30,11 +30,11 @@ pub(crate) enum Goes {
     Alone,
 }
 
-/// Records something.
-type Records<'r> = &'r dyn Fn(&World, &mut Commands<'_>);
+/// What records a command.
+pub(crate) type Record<'a> = &'a dyn Fn(&World, &mut Commands<'_>);
 
 /// Records by one recorder or two, by turns, and flushes.
-pub(crate) fn flush(world: &mut World, goes: Goes, commands: &[Records<'_>]) -> FlushReport {
+pub(crate) fn flush(world: &mut World, goes: Goes, commands: &[Record<'_>]) -> FlushReport {
     let threads = if matches!(goes, Goes::General) { 2 } else { 1 };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     world.set_flush_threads_from(matches!(goes, Goes::General).then_some(1));

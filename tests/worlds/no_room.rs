@@ -165,7 +165,8 @@ fn a_bundle_of_what_goes_that_names_a_fragment_twice_ends_what_was_to_come() {
     let mut world = World::new();
     let ant = world.create((1_u8, 2_u16)).unwrap();
     let value = || Load(Counted::new(&alive));
-    let calls: [&dyn Fn(&mut World) -> Result<(), WorldError>; 3] = [
+    type Swap<'a> = &'a dyn Fn(&mut World) -> Result<(), WorldError>;
+    let calls: [Swap<'_>; 3] = [
         &|world| world.swap::<(u8, u8), _>(ant, (value(),)),
         &|world| world.swap::<(u8, u8), _>(ant, (value(),).shared(1_u32)),
         &|world| world.swap::<(u8, u8), _>(ant, ((value(),).per_chunk('c')).shared(1_u32)),

@@ -4,9 +4,11 @@
 mod course;
 #[cfg(feature = "peers")]
 mod peers;
+mod user_program;
 
 pub use course::{Course, thread_counts};
 use megachunk::cli::workload::Registry;
+pub use user_program::subcommand as program;
 
 /// Everybody in megachunk and, with the feature `peers`, other crates' allocators.
 #[must_use]

@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod bar;
 pub mod bench;
@@ -103,16 +103,46 @@ pub fn main() -> ExitCode {
 /// Runs the program on the process's arguments, with the contenders of `registry` in `bench` and
 /// `ecs`.
 pub fn main_with(registry: &Registry) -> ExitCode {
-    let cli = Cli::parse();
+    main_and(registry, &[])
+}
+
+/// A subcommand that another package adds to the program.
+#[derive(Clone, Debug)]
+pub struct Added {
+    /// Its name and arguments.
+    pub command: clap::Command,
+    /// What runs it.
+    pub run: fn(&ArgMatches) -> Result<(), CliError>,
+}
+
+/// [`main_with`], and these subcommands beside the program's own.
+pub fn main_and(registry: &Registry, added: &[Added]) -> ExitCode {
+    let commands = added.iter().map(|one| one.command.clone());
+    let matches = Cli::command().subcommands(commands).get_matches();
     show_warnings();
-    ended(match &cli.command {
-        None => bench::run_with(&cli.bench, registry),
-        Some(Command::Bench(args)) => bench::run_with(args, registry),
-        Some(Command::Ecs(args)) => bench::run_worlds(args, registry),
-        Some(Command::Replay(args)) => replay::run(args),
-        Some(Command::Check(args)) => check::run(args),
-        Some(Command::Map(args)) => map::run(args),
-        Some(Command::Snapshot(args)) => snapshot::run(args),
-        Some(Command::City(args)) => city::run(args),
+    let chosen = matches.subcommand().and_then(|(name, matches)| {
+        let one = added.iter().find(|one| one.command.get_name() == name)?;
+        Some((one.run)(matches))
+    });
+    ended(match chosen {
+        Some(result) => result,
+        None => Cli::from_arg_matches(&matches)
+            .unwrap_or_else(|error| error.format(&mut Cli::command()).exit())
+            .run(registry),
     })
+}
+
+impl Cli {
+    fn run(&self, registry: &Registry) -> Result<(), CliError> {
+        match &self.command {
+            None => bench::run_with(&self.bench, registry),
+            Some(Command::Bench(args)) => bench::run_with(args, registry),
+            Some(Command::Ecs(args)) => bench::run_worlds(args, registry),
+            Some(Command::Replay(args)) => replay::run(args),
+            Some(Command::Check(args)) => check::run(args),
+            Some(Command::Map(args)) => map::run(args),
+            Some(Command::Snapshot(args)) => snapshot::run(args),
+            Some(Command::City(args)) => city::run(args),
+        }
+    }
 }

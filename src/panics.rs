@@ -57,17 +57,25 @@ pub(crate) fn first(a: Panicked, b: Panicked) -> Panicked {
 
 /// Ends what a call was given and did not use, before it says why. (At the end of the call a `drop` that panics
 /// would leak the error, which is on its way out already: rust-lang/rust#47949.)
+// What does not depend on the types is compiled once: there is one of these for each bundle and each call.
 #[cold]
 #[inline(never)]
 pub(crate) fn refused<T, E>(given: T, error: E) -> E {
-    let mut panicked = None;
-    note(&mut panicked, || drop(given));
-    if panicked.is_some() {
+    let mut given = Some(given);
+    if let Some(panic) = caught(&mut || drop(given.take())) {
         drop(error);
-        resume(panicked);
-        unreachable!("a panic goes on");
+        resume_unwind(panic);
     }
     error
+}
+
+/// What `work` panics with. Compiled once, for what is done seldom.
+#[cold]
+#[inline(never)]
+fn caught(work: &mut dyn FnMut()) -> Panicked {
+    let mut panicked = None;
+    note(&mut panicked, work);
+    panicked
 }
 
 /// Ends what a call was given, before what has come of it is on its way: see [`refused`].

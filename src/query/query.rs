@@ -489,7 +489,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             rarest => {
                 all.reserve(rarest.map_or(0, |rarest| lists.cursor(rarest).left().len()));
                 candidates.each(&world.archetypes, from, &mut |number| {
-                    all.extend(new.find(number));
+                    if let Some(known) = new.find(number) {
+                        all.push(known);
+                    }
                 });
             }
         }

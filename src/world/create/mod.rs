@@ -3,20 +3,16 @@
 mod batch;
 mod handles;
 mod many;
+mod placing;
 mod reserved;
 mod room;
 mod unfinished;
 
-use core::convert::Infallible;
-
 use crate::archetype::{Row, Universe};
 use crate::chunk::Run;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Given, NO_COLUMN_LEFT, Pile, Value, refused_bundle};
-use crate::panics::{note, refused};
-use crate::world::bundles::Completed;
+use crate::fragment::{Bundle, NO_COLUMN_LEFT, refused_bundle};
 use crate::world::compose::Unready;
-use crate::world::taken::TakenIn;
 use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
 
@@ -131,58 +127,6 @@ impl World {
                 Err(full.into())
             }
         }
-    }
-
-    /// Fills the row that `place` finds for an entity, which has its id then. The values of the bundle that are not for
-    /// columns are taken out first; what comes with it by default is made before there is a row.
-    fn placing_values<B: Bundle>(
-        &mut self,
-        bundle: B,
-        place: impl FnOnce(&mut Self, u32, u32) -> Result<(Entity, Row), WorldError>,
-    ) -> Result<Entity, WorldError> {
-        let mut bundle = Given::new(bundle);
-        let mut values: Pile<Value> = Pile::new();
-        let registry = self.universe.registry();
-        // SAFETY: the first time, of a bundle that was given to go into an entity.
-        let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
-        let number = taken.and_then(|()| self.bundles.number::<B>(registry));
-        // Before any of the values is the world's.
-        let possible = match number {
-            Ok(number) => self.check_bundle(number),
-            Err(error) => Err(error.into()),
-        };
-        if let Err(error) = possible {
-            return Err(refused((bundle, values), error));
-        }
-        let taken = self.take_in(values);
-        let created = self.sharing_told(taken, |world, shared| {
-            let number = world.bundles.number::<B>(world.universe.registry())?;
-            let Completed { archetype, fills } = world.bundle_numbered(number)?;
-            // Users' code: before anything is there.
-            let stock = fills.stock(1);
-            let group = world.group_of(archetype, &TakenIn::key(shared));
-            let (entity, row) = match place(world, archetype, group) {
-                Ok(placed) => placed,
-                Err(error) => return Err(refused(stock, error)),
-            };
-            let chunk = &world.archetypes[archetype as usize].chunks[row.chunk as usize];
-            // SAFETY: an empty row behind the chunk's last.
-            unsafe { stock.put(|offset| chunk.array(offset), row.row) };
-            // Filled before anything else is done: what `sharing` ends with may panic. And what an observer panics with
-            // must not come to it: the entity is there.
-            let mut panicked = None;
-            if let Some(bundle) = bundle.take() {
-                note(&mut panicked, || {
-                    let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
-                    // SAFETY: the chunk has room, and the offsets are the archetype's.
-                    let Ok(_) = unsafe {
-                        world.push(archetype, row.chunk, number as usize, bundle, placed)
-                    };
-                });
-            }
-            Ok((entity, panicked))
-        });
-        created.map_err(|error| refused(bundle, error))
     }
 }
 

@@ -60,8 +60,8 @@ fn universe() -> Result<Arc<Universe>, FragmentError> {
 /// What a packet carries to a client. Plain values: to send them is to send their bytes.
 #[derive(Default)]
 struct Update {
-    /// What it makes of a client's part: that of the server at this version.
-    to: Version,
+    /// Which of the packets to this client it is.
+    number: u64,
     /// Who has died.
     gone: Vec<Entity>,
     /// Who is out of sight, and lives.
@@ -80,7 +80,6 @@ impl Update {
 
 /// What a client gets that comes: all that it sees, as bytes.
 struct Welcome {
-    to: Version,
     seen: Vec<u8>,
     /// Who is not among those, and is named by them.
     named: Vec<Entity>,
@@ -91,18 +90,19 @@ type Sight = BTreeSet<Entity>;
 /// What the server knows of a client.
 struct Peer {
     corner: Cell,
-    /// The last version of which it has said that it has it, and whom it saw then.
+    /// The server's version of which it has said last that it has it, and whom it saw then.
     has: Version,
     saw: Sight,
-    /// What was sent since: it may have that, too, or not.
-    sent: VecDeque<(Version, Sight)>,
+    /// Packets until now, and what those were that were sent since: it may have that, too, or not.
+    number: u64,
+    sent: VecDeque<(u64, Version, Sight)>,
 }
 
 impl Peer {
-    /// It has said what it has; words that come late are those of long ago.
-    fn acknowledge(&mut self, has: Version) {
+    /// It has said which packet it has; words that come late are those of long ago.
+    fn acknowledge(&mut self, has: u64) {
         while self.sent.front().is_some_and(|sent| sent.0 <= has)
-            && let Some((version, saw)) = self.sent.pop_front()
+            && let Some((_, version, saw)) = self.sent.pop_front()
         {
             (self.has, self.saw) = (version, saw);
         }
@@ -139,6 +139,8 @@ impl<T: Fragment + Copy + PartialEq> Log<T> {
 
 struct Server {
     world: World,
+    /// The world's version, from before any of the logs looked: what holds for all of them.
+    version: Version,
     there: Log<Replicated>,
     positions: Log<Position>,
     healths: Log<Health>,
@@ -159,6 +161,7 @@ impl Server {
             targets: Log::new(&world)?,
             cells: ValueIndex::new(&world, cell)?,
             world,
+            version: Version::START,
             all: Vec::new(),
             dice: 1,
         };
@@ -211,6 +214,7 @@ impl Server {
     /// Once a tick, for all clients: what this costs is what has changed.
     fn look(&mut self) {
         let world = &self.world;
+        self.version = world.version();
         self.positions.update(world);
         self.healths.update(world);
         self.targets.update(world);
@@ -230,14 +234,13 @@ impl Server {
 
     /// Somebody comes, and gets all that it sees at once.
     fn welcome(&self, corner: Cell) -> Result<(Peer, Welcome), Box<dyn Error>> {
-        let (to, saw) = (self.there.log.version(), self.sight(corner));
+        let saw = self.sight(corner);
         let seen: Vec<Entity> = saw.iter().copied().collect();
         let targets = seen
             .iter()
             .filter_map(|&one| self.world.find_fragment::<Target>(one));
         let is_named = |target: &Entity| !saw.contains(target) && self.world.exists(*target);
         let welcome = Welcome {
-            to,
             seen: self
                 .world
                 .slice_to_snapshot(&seen, &SnapshotOptions::new())?,
@@ -247,8 +250,9 @@ impl Server {
         Ok((
             Peer {
                 corner,
-                has: to,
+                has: self.version,
                 saw,
+                number: 0,
                 sent,
             },
             welcome,
@@ -260,15 +264,16 @@ impl Server {
         let (since, now) = (peer.has, self.sight(peer.corner));
         // Else it would have to begin anew: who has died before is forgotten.
         assert!(since >= self.there.log.complete_since());
+        peer.number += 1;
         let mut update = Update {
-            to: self.there.log.version(),
+            number: peer.number,
             gone: self.there.log.gone_since(since).collect(),
             untargeted: self.targets.log.gone_since(since).collect(),
             ..Update::default()
         };
         for &seen in &now {
             // Who has come into sight, perhaps, has not changed by that: all of it is new to the client.
-            let sent = peer.sent.iter().map(|(_, saw)| saw);
+            let sent = peer.sent.iter().map(|(.., saw)| saw);
             let is_known = sent.chain([&peer.saw]).all(|saw| saw.contains(&seen));
             let since = if is_known { since } else { Version::START };
             update
@@ -287,11 +292,11 @@ impl Server {
                 target.0 = Entity::PLACEHOLDER;
             }
         }
-        let sent = peer.sent.iter().flat_map(|(_, saw)| saw);
+        let sent = peer.sent.iter().flat_map(|(.., saw)| saw);
         let left: BTreeSet<Entity> = sent.chain(&peer.saw).copied().collect();
         let left = left.difference(&now).copied();
         update.left = left.filter(|&left| self.world.exists(left)).collect();
-        peer.sent.push_back((update.to, now));
+        peer.sent.push_back((update.number, self.version, now));
         update
     }
 
@@ -310,8 +315,8 @@ struct Client {
     world: World,
     /// From the server's handles to those of this world: of who is in sight, was in sight, or is named.
     here: EntityMap,
-    /// The version of the server's world that it has.
-    has: Version,
+    /// The last packet that it has.
+    has: u64,
 }
 
 impl Client {
@@ -327,16 +332,19 @@ impl Client {
             World::from_snapshot_remapped(&welcome.seen, world.universe(), &here)?;
         seen.move_all_to(&mut world)?;
         here.extend(&come);
-        let has = welcome.to;
-        Ok(Self { world, here, has })
+        Ok(Self {
+            world,
+            here,
+            has: 0,
+        })
     }
 
     fn apply(&mut self, mut update: Update) -> Result<(), WorldError> {
-        if update.to <= self.has {
+        if update.number <= self.has {
             // A later one has come before it.
             return Ok(());
         }
-        self.has = update.to;
+        self.has = update.number;
         let (world, here) = (&mut self.world, &mut self.here);
         for there in update.gone {
             match here.remove(there) {

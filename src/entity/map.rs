@@ -59,7 +59,8 @@ enum Table {
     Hashed(Hashed),
 }
 
-/// Without a secret: a server that chooses handles which meet makes its own clients slow, and nothing else.
+/// Without a secret: who chooses handles that meet, a server for its clients or a client for a server that maps what it is told,
+/// makes looking them up slow, and nothing else.
 type Hashed = HashMap<Entity, Entity, ByNumbers>;
 
 /// As long as there are no more, moving them is as quick as anything.
@@ -303,8 +304,13 @@ impl EntityMap {
             Table::Sorted(pairs) => Self::by_slot(pairs.iter().copied()),
             Table::Hashed(pairs) => Self::by_slot(pairs.iter().map(|(&old, &now)| (old, now))),
         };
-        if let Some(by_slot) = by_slot {
-            self.table = by_slot.table;
+        match (by_slot, &mut self.table) {
+            (Some(by_slot), table) => *table = by_slot.table,
+            // A table of many takes long to be gone through, however few are left.
+            (None, Table::Hashed(pairs)) if pairs.capacity() > 8 * pairs.len().max(FEW) => {
+                pairs.shrink_to(2 * self.len);
+            }
+            (None, _) => {}
         }
     }
 
@@ -355,8 +361,8 @@ impl FromIterator<(Entity, Entity)> for EntityMap {
 }
 
 /// With pairs of an old entity and a new one: of those with one old entity the last is kept. If the iterator panics, nothing
-/// has changed. O(n + m) for `n` that there are and `m` that come, in order, where those are many; else as
-/// [`insert`](EntityMap::insert) for each.
+/// has changed. O(n + m) for `n` that there are and `m` that come, in order, where those are many, and O(n log n + m) where the
+/// `n` lie far apart and have come one by one; else as [`insert`](EntityMap::insert) for each.
 impl Extend<(Entity, Entity)> for EntityMap {
     fn extend<I: IntoIterator<Item = (Entity, Entity)>>(&mut self, pairs: I) {
         let pairs: Vec<(Entity, Entity)> = pairs.into_iter().collect();

@@ -142,7 +142,13 @@ impl<M> Tracked<M> {
             }
         });
         let before = core::mem::replace(&mut self.chunks, after);
-        forget(&mut self.gone, before.into_values().flatten());
+        let (first, mut panicked) = (self.gone.len(), None);
+        note(&mut panicked, || {
+            forget(&mut self.gone, before.into_values().flatten());
+        });
+        // In an order that does not depend on where chunks lie.
+        self.gone[first..].sort_unstable();
+        resume(panicked);
     }
 
     /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else that matches.

@@ -144,6 +144,11 @@ impl Names {
         self.changes = changes + 1;
     }
 
+    /// Who has a name may be another than before, though all names are the same: somebody lives again.
+    pub(super) fn note_change(&mut self) {
+        self.changes += 1;
+    }
+
     /// Whether an entity has a name, be it dead.
     pub(crate) fn has(&self, entity: Entity) -> bool {
         self.by_entity.contains_key(&entity)
@@ -352,8 +357,8 @@ impl World {
     /// Another number after each call that has given, changed or taken away a name, and a greater one: for who keeps what is made
     /// of names, a list on a screen for instance, and makes it anew when it is another. By how much it grows is not said, and now
     /// and then it grows by itself, as names of the dead are let go. (To die is not counted: who has a name and is dead is found
-    /// by it no more.) It is of this world: not saved, and in one that [went back](crate::world::Checkpoints) greater, too, if
-    /// names are others by that. O(1), wait-free.
+    /// by it no more.) It is of this world: not saved, and in one that [went back](crate::world::Checkpoints) greater, too:
+    /// somebody who has a name may live again. O(1), wait-free.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -357,3 +357,18 @@ fn after_a_panic_it_is_right_when_it_is_updated_again() {
         assert_eq!(log.gone_count(), 0);
     }
 }
+
+#[test]
+fn those_that_go_together_are_told_in_the_order_of_their_handles() {
+    let (mut world, ants) = world(40_000);
+    let mut log = ChangeLog::<Health>::new(&world).unwrap();
+    log.update(&world);
+    let has = log.version();
+    // Many chunks go at once, wherever they lie.
+    world.clear();
+    log.update(&world);
+    let gone: Vec<Entity> = log.gone_since(has).collect();
+    assert_eq!(gone.len(), ants.len());
+    let newest_first = gone.windows(2).all(|two| two[0].index() > two[1].index());
+    assert!(newest_first, "{:?}", &gone[..4]);
+}

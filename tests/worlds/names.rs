@@ -389,6 +389,12 @@ fn the_version_of_names_is_another_one_after_each_change_of_them() {
     checkpoints.roll_back(&mut world, taken).unwrap();
     assert!(has_changed(&world), "it has its name again");
     assert_eq!(world.name(bee).unwrap(), Some("b"));
+    // Also if all names are the same, and somebody lives again who has one.
+    let taken = checkpoints.take(&mut world).unwrap();
+    world.destroy(ant).unwrap();
+    has_changed(&world);
+    checkpoints.roll_back(&mut world, taken).unwrap();
+    assert!(has_changed(&world), "it lives again");
     assert!(world.set_name(Entity::PLACEHOLDER, "c").is_err());
     assert!(!has_changed(&world));
 }

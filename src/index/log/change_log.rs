@@ -201,7 +201,9 @@ impl<T: Fragment, K: PartialEq + Clone> ChangeLog<T, K> {
     }
 
     /// The version of the last update, [`START`](Version::START) before the first: whoever gets now what changed since
-    /// theirs has what is so at this one. The [world's](World::version), as it was read before the update, does as well.
+    /// theirs has what is so at this one. The [world's](World::version) does as well, as it was read before the update, and
+    /// before the run was begun that it is [made from](Self::update_from). Where somebody asks several logs, only the world's does,
+    /// read before the first of their runs.
     #[must_use]
     pub fn version(&self) -> Version {
         Version::from_bits(self.log.version)
@@ -266,7 +268,8 @@ impl<T: Fragment, K: PartialEq + Clone> ChangeLog<T, K> {
     }
 
     /// When an entity that is there came, or got the value that it has: the version of the update that saw it; `None` if it is
-    /// not there. O(1), but in a world that went back, where it is O(handles of its slot that are kept). For clients that see
+    /// not there. O(1) for who is there, but in a world that went back; there, and for who is not, O(handles of its slot that
+    /// are kept). For clients that see
     /// few of many: who enters what they see has not changed, and is asked for here.
     #[must_use]
     pub fn set_at(&self, entity: Entity) -> Option<Version> {

@@ -148,7 +148,9 @@ impl SavedBesides {
             .collect();
         let before = core::mem::replace(&mut world.templates, templates);
         end_all(panicked, before.into_values());
-        if !names_are_same {
+        if names_are_same {
+            world.names.note_change();
+        } else {
             let none = SavedNames::new();
             world.names.go_back(self.names.as_deref().unwrap_or(&none));
         }

@@ -248,7 +248,7 @@ pub use flaw::{Flaw, FlawPlace, IntegrityError};
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
     #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::command::{Author, Commands, FlushReport, ParallelCommands};
+    pub use crate::command::{Author, Commands, FlushReport, ParallelCommands, WeakCommands};
     pub use crate::entity::Entity;
     #[cfg(feature = "world")]
     pub use crate::entity::EntityMap;

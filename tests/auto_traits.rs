@@ -160,6 +160,7 @@ mod of_command {
         "SYPUR" ParallelCommands;
         "SYPUR" RecordedBatch;
         "SYPUR" Refused;
+        "SYPUR" WeakCommands;
     }
 }
 
@@ -201,8 +202,9 @@ mod of_processor {
     use megachunk::processor::*;
 
     table! { processor:
-        "S-P--" App;
+        "SYP--" App;
         "SYP--" AppError;
+        "S-P--" Broken;
         "S-P--" Composite;
         "-YP--" DynamicParams<'static>;
         "SYPUR" Execution;
@@ -219,11 +221,11 @@ mod of_processor {
         "SYPUR" QueryExplanation;
         "SYPUR" Rate;
         "SYPUR" Relation;
-        "S-P--" Schedule;
+        "SYP--" Schedule;
         "SYP--" ScheduleError;
         "SYPUR" ScheduleReport;
         "SYPUR" Seen;
-        "S-P--" Simulation;
+        "SYP--" Simulation;
         "SYPUR" SimulationReport;
         "SYPUR" SolveError;
         "SYPUR" Standing;

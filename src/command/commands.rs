@@ -50,6 +50,27 @@ use crate::world::World;
 /// share memory where more than thirty record, or one has left what more than sixty recorded that
 /// were open together.)
 ///
+/// So commands keep their order over flushes only if one recorder has them, or one thread records them all and has no
+/// other recorder open meanwhile. Tasks of a server, which share threads and go from one to another, keep no such order:
+/// an older command can come a flush after a newer one, and win. They send what they want through a channel to whoever
+/// ticks, who records it; or number it, and a closure ([`defer`](Self::defer)) ignores what is older than what is there.
+///
+/// # In tasks
+///
+/// A recorder that is dropped hands over what it has, whatever dropped it: a future that is cancelled in the middle commits
+/// the half that was recorded. So a recorder is opened, filled and dropped between two `await`s, and never kept across one
+/// (where it would hold back what its thread records, too). The compiler does not see that, as a recorder may go from thread
+/// to thread; clippy does, with this line in the program's `clippy.toml`:
+///
+/// ```toml
+/// await-holding-invalid-types = ["megachunk::command::Commands", "megachunk::signal::Signals"]
+/// ```
+///
+/// What a task keeps across an `await` is [`WeakCommands`](crate::command::WeakCommands), or
+/// [`ParallelCommands`](crate::command::ParallelCommands), which keep the world's memory.
+///
+/// # In threads
+///
 /// A handle may be given to other threads at once. What they record for it can come to a flush
 /// before its entity does, as long as the recorder that created it is open, or if that is held back:
 /// then it [waits](crate::command::FlushReport::carried) for the next flush.
@@ -88,7 +109,7 @@ use crate::world::World;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A recorder is of one thread. In a parallel loop each thread opens its own, by
+/// A recorder is of one thread at a time (it is `Send`). In a parallel loop each thread opens its own, by
 /// [`ParallelCommands`](crate::command::ParallelCommands):
 ///
 /// ```compile_fail,E0277

@@ -27,6 +27,7 @@ mod queue;
 mod recorded_batch;
 mod stripes;
 mod turn;
+mod weak_commands;
 
 pub use author::Author;
 pub(crate) use author::{RankNames, Ranks};
@@ -38,3 +39,4 @@ pub use recorded_batch::RecordedBatch;
 pub(crate) use stripes::{Stripes, saturated};
 #[doc(hidden)]
 pub use turn::Turn;
+pub use weak_commands::WeakCommands;

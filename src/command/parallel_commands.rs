@@ -33,13 +33,13 @@ use crate::world::World;
 /// ```
 #[derive(Clone)]
 pub struct ParallelCommands {
-    queue: Arc<Queue>,
-    rank: u32,
-    source: Source,
+    pub(super) queue: Arc<Queue>,
+    pub(super) rank: u32,
+    pub(super) source: Source,
     /// In an ordered universe.
-    stripes: Option<Arc<Stripes>>,
+    pub(super) stripes: Option<Arc<Stripes>>,
     /// Which of them are for sort keys; in a processor the first is for a recorder without one.
-    pieces: Range<u32>,
+    pub(super) pieces: Range<u32>,
 }
 
 impl World {
@@ -50,7 +50,8 @@ impl World {
     /// them, but looks for what they have left meanwhile up to [as often](Self::set_flush_rounds)
     /// as for what its own closures record: several threads that record all the time can make each
     /// flush several times as long. They may outlive the world, and
-    /// [ask](ParallelCommands::has_ended) whether they have.
+    /// [ask](ParallelCommands::has_ended) whether they have; until the last of them goes they keep the memory of the
+    /// world's universe, unless others have that: who only waits has them [weakly](ParallelCommands::downgrade).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -1,6 +1,6 @@
 //! `Queue`: what a world and its recorders share: the lanes, and the numbers of recorders.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crossbeam_utils::CachePadded;
 
@@ -34,6 +34,8 @@ pub(crate) struct Queue {
     pub(super) nesting: Nesting,
     /// The world has ended.
     ended: AtomicU32,
+    /// 1 once somebody has had it weakly, until nobody is seen to have it so: who has can have it again at any moment.
+    lent_weakly: AtomicU32,
     /// Goes last, after the lanes: the directory names their chunks by the world's number, which goes with it.
     pub(super) seat: Arc<Seat>,
 }
@@ -50,6 +52,7 @@ impl Queue {
             chunks: AtomicU32::new(1 | GROW),
             nesting: Nesting::new(),
             ended: AtomicU32::new(0),
+            lent_weakly: AtomicU32::new(0),
             seat: Arc::clone(seat),
         }
     }
@@ -139,6 +142,35 @@ impl Queue {
         self.ended.load(Ordering::Acquire) == 1
     }
 
+    /// Has somebody have it weakly.
+    ///
+    /// Must hold: a flush that counts one owner, the world, knows by [`lent_weakly`](Self::is_lent_weakly) whether there may
+    /// be another one in a moment. The first weak handle is made by an owner, after the word was set. Owners come from the
+    /// world, which the flush has to itself, or from other owners: so a flush that counts one counts behind the end of each
+    /// owner that never was weak, and by the Release of that end, and its own Acquire, sees what this one has set.
+    pub(super) fn lend_weakly(self: &Arc<Self>) -> Weak<Self> {
+        // Ordering: Relaxed: the end of who calls is a Release, as said.
+        self.lent_weakly.store(1, Ordering::Relaxed);
+        Arc::downgrade(self)
+    }
+
+    /// Whether somebody may have it weakly: asked by who has counted one owner, and has had an Acquire since.
+    pub(super) fn is_lent_weakly(&self) -> bool {
+        // Ordering: Relaxed: as in `lend_weakly`.
+        self.lent_weakly.load(Ordering::Relaxed) == 1
+    }
+
+    /// Whether nobody has it but who asks, weakly neither: that is seen in one step.
+    #[cold]
+    pub(super) fn comes_back(self: &mut Arc<Self>) -> bool {
+        let Some(queue) = Arc::get_mut(self) else {
+            return false;
+        };
+        // Ordering: Relaxed: it is the caller's alone.
+        queue.lent_weakly.store(0, Ordering::Relaxed);
+        true
+    }
+
     /// Lanes have come back that were away: if the world has ended in the meantime, they keep nothing.
     pub(super) fn take_back(&self) {
         if self.has_ended() {
@@ -220,7 +252,9 @@ impl Attachment for Arc<Queue> {
 
     /// It has the world's seat, and its lanes the universe.
     fn may_go(&mut self) -> bool {
-        Arc::get_mut(self).is_some()
+        // Who has it weakly does not keep the universe, and gets it for a moment at most, now that the world has ended; the
+        // world asks of the universe itself whether somebody has that.
+        Arc::strong_count(self) == 1
     }
 
     fn world_ends(&self) {

@@ -7,6 +7,7 @@ use core::panic::Location;
 use crate::fragment::{Lone, Pile};
 use crate::processor::condition::{Condition, condition, inhabited, rewritten};
 use crate::processor::function::Function;
+use crate::processor::hook::Hook;
 use crate::processor::runner::{Alone, Prepared, Refusal, Runner};
 use crate::processor::{
     Asks, ConditionFn, NetModes, Param, Phase, Processor, ProcessorFn, ProcessorOutput,
@@ -14,9 +15,6 @@ use crate::processor::{
 };
 use crate::query::ReadOnlyResources;
 use crate::world::World;
-
-/// Called with the world when a processor starts or stops.
-pub(super) type Hook = Lone<Box<dyn FnMut(&mut World) + Send>>;
 
 /// A processor, and where in a frame it runs; for [`Schedule::add`](super::Schedule::add).
 ///
@@ -555,13 +553,13 @@ impl ProcessorBuilder {
     /// Called before it runs for the first time, and for the first time since it was stopped: in another world, too, but not
     /// in one that its simulation is [rolled back](super::Simulation::roll_back_to) to.
     pub fn on_start(mut self, start: impl FnMut(&mut World) + Send + 'static) -> Self {
-        self.on_start = Some(Lone::new(Box::new(start)));
+        self.on_start = Some(Hook::new(start));
         self
     }
 
     /// Called when it is switched off, or its schedule is [stopped](super::Schedule::stop).
     pub fn on_stop(mut self, stop: impl FnMut(&mut World) + Send + 'static) -> Self {
-        self.on_stop = Some(Lone::new(Box::new(stop)));
+        self.on_stop = Some(Hook::new(stop));
         self
     }
 }

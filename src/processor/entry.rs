@@ -4,8 +4,8 @@ use core::panic::Location;
 
 use crate::fragment::Lone;
 use crate::observer::Precedence;
-use crate::processor::builder::Hook;
 use crate::processor::condition::Conditional;
+use crate::processor::hook::Hook;
 use crate::processor::member::Mode;
 use crate::processor::needs::Needs;
 use crate::processor::runner::Runner;
@@ -122,7 +122,7 @@ impl Entry {
         }
         if !self.started.hook {
             if let Some(start) = &mut self.on_start {
-                start(world);
+                start.call(world);
             }
             self.started.hook = true;
         }

@@ -24,6 +24,7 @@ mod executor;
 mod explain;
 mod function;
 mod handover;
+mod hook;
 mod member;
 mod needs;
 mod net_modes;
@@ -59,7 +60,7 @@ mod watch;
 
 use crate::command::Turn;
 pub use crate::query::Mismatch;
-pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
+pub use app::{App, AppError, Broken, Rate, Simulation, SimulationReport, Time};
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
 pub use condition::{Asks, ConditionFn};

@@ -6,9 +6,9 @@ use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
-use crate::signal::SignalError;
 use crate::signal::log::{Payloads, Store};
 use crate::signal::post::Post;
+use crate::signal::{ParallelSignals, SignalError};
 use crate::world::World;
 use crate::world::waiting::SignalName;
 
@@ -138,6 +138,23 @@ impl World {
 }
 
 impl<P> Signal<P> {
+    /// Whether it is one of the world that these senders are of: who has it from elsewhere asks before he
+    /// [sends](crate::signal::Signals::send), which panics with another world's. Wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let (land, sea) = (World::new(), World::new());
+    /// let hit = land.signal::<u32>("hit")?;
+    /// assert!(hit.is_of(&land.parallel_signals()));
+    /// assert!(!hit.is_of(&sea.parallel_signals()));
+    /// # Ok::<(), SignalError>(())
+    /// ```
+    #[must_use]
+    pub fn is_of(&self, signals: &ParallelSignals) -> bool {
+        self.post == signals.post_number()
+    }
+
     /// The signal, whatever it carries.
     pub(crate) fn untyped(self) -> Signal<()> {
         Signal {

@@ -81,6 +81,9 @@ use crate::world::World;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// In tasks: a sender that is dropped hands over what was sent by it, also when a future is cancelled in the middle. Open
+/// it, send, and drop it between two `await`s; [commands](crate::command::Commands#in-tasks) say how clippy sees to that.
+///
 /// Source: Unreal Mass' signal subsystem (names, delayed signals).
 pub struct Signals<'q> {
     /// The first field, because the compiler speaks of the first that is not `Sync`.
@@ -112,7 +115,8 @@ impl World {
 
     /// Opens senders while the world is lent to a query: for closures that run in parallel, and for threads that
     /// do not have the world.
-    /// They may outlive the world, and [ask](ParallelSignals::has_ended) whether they have.
+    /// They may outlive the world, and [ask](ParallelSignals::has_ended) whether they have; they keep the memory of what was
+    /// sent then, and nothing else of the world.
     #[must_use]
     pub fn parallel_signals(&self) -> ParallelSignals {
         ParallelSignals::of_rank(self, Precedence::OUTSIDE)
@@ -126,6 +130,11 @@ impl ParallelSignals {
             post: Arc::clone(Post::of(world)),
             rank,
         }
+    }
+
+    /// Whose its signals are.
+    pub(super) fn post_number(&self) -> u64 {
+        self.post.number
     }
 
     /// Whether the world has ended: what is sent from now on is dropped. `false` may be out of date

@@ -28,5 +28,7 @@ mod rows;
 mod same_each_time;
 mod sweeps;
 mod switches;
+mod tasks;
 mod templates;
+mod weak;
 mod whole_chunks;

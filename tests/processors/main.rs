@@ -7,6 +7,7 @@ mod said;
 
 mod beside;
 mod blamed;
+mod broken;
 mod changes;
 mod conditions;
 mod dynamic;

@@ -267,11 +267,14 @@ impl World {
         // Who has it besides lends it to threads, or is a flush round this one. (Whoever is to share work out for less is
         // to see it done.)
         if most == MOST && self.forks_from.is_none() && Arc::strong_count(queue) == 1 {
-            // Ordering: Acquire pairs with the Release of who has let the queue go. There are no weak ones.
+            // Ordering: Acquire pairs with the Release of who has let the queue go.
             fence(Ordering::Acquire);
+            let is_lent_weakly = queue.is_lent_weakly();
             let queue = Arc::as_ptr(queue);
-            // SAFETY: the world's, which is borrowed alone, and nobody else's.
-            if unsafe { self.flush_alone(queue, report) }.is_some() {
+            // SAFETY: the world's, which is borrowed alone, and nobody else's, nor can it be: nobody has it weakly.
+            if (!is_lent_weakly || self.queue_comes_back())
+                && unsafe { self.flush_alone(queue, report) }.is_some()
+            {
                 return;
             }
         }
@@ -305,6 +308,13 @@ impl World {
             flush.report.tell_of_refused(self, of_whom);
         }
         resume(flush.panicked);
+    }
+
+    /// Whether the queue is the world's alone, though somebody has had it weakly.
+    #[cold]
+    fn queue_comes_back(&mut self) -> bool {
+        let queue = self.attached.get_mut::<Arc<Queue>>();
+        queue.is_some_and(Queue::comes_back)
     }
 
     /// Whether a flush has nothing to do: nothing was recorded since the last one. Wait-free.

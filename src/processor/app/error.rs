@@ -8,17 +8,17 @@ use crate::fragment::Pile;
 use crate::processor::ScheduleError;
 
 /// A simulation's name and its error.
-type Broken = (Box<str>, ScheduleError);
+type Failing = (Box<str>, ScheduleError);
 
 /// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
 /// advanced. One at least, in the order in which they were added. What they say is shown; its source is the first cause that
 /// lies behind one of them.
 #[derive(Clone, PartialEq, Eq)]
-pub struct AppError(Pile<Broken>);
+pub struct AppError(Pile<Failing>);
 
 impl AppError {
     /// `Ok` if there are none.
-    pub(super) fn of(all: Vec<Broken>) -> Result<(), Self> {
+    pub(super) fn of(all: Vec<Failing>) -> Result<(), Self> {
         if all.is_empty() {
             Ok(())
         } else {
@@ -34,7 +34,7 @@ impl AppError {
 
 impl<'a> IntoIterator for &'a AppError {
     type Item = (&'a str, &'a ScheduleError);
-    type IntoIter = Map<Iter<'a, Broken>, fn(&'a Broken) -> Self::Item>;
+    type IntoIter = Map<Iter<'a, Failing>, fn(&'a Failing) -> Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter().map(|(name, error)| (&**name, error))

@@ -1,5 +1,6 @@
 //! `App`: several simulations on one pool of threads.
 
+mod broken;
 mod clock;
 mod error;
 mod simulation;
@@ -11,12 +12,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use broken::Broken;
 pub use clock::Rate;
 pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
 pub use time::Time;
 
-use crate::panics::{Panicked, after, end_all, first, note, resume, tell};
+use crate::panics::{Panicked, after, end_all, first, forget, note, resume, said, tell};
 use crate::processor::ScheduleError;
 use crate::span::{self, Around};
 use crate::sync::fork_join;
@@ -133,6 +135,59 @@ impl App {
         all.map(|(name, simulation)| (&**name, simulation))
     }
 
+    /// The simulations, in the order in which they came, to change.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut app = App::new();
+    /// app.add("city", Simulation::new(World::new(), Schedule::new()));
+    /// app.add("weather", Simulation::new(World::new(), Schedule::new()));
+    /// for (_, simulation) in app.iter_mut() {
+    ///     simulation.pause();
+    /// }
+    /// assert!(app.iter().all(|(_, simulation)| simulation.is_paused()));
+    /// ```
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Simulation)> {
+        let all = self.simulations.iter_mut();
+        all.map(|(name, simulation)| (&**name, simulation))
+    }
+
+    /// Keeps those simulations of which `keep` says so; the others are dropped, with their worlds, when it was asked of
+    /// all. O(simulations).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut app = App::new();
+    /// app.add("match 1", Simulation::new(World::new(), Schedule::new()));
+    /// app.add("match 2", Simulation::new(World::new(), Schedule::new())).world_mut().create(())?;
+    /// app.retain(|_, one| one.world().count() > 0);
+    /// assert!(app.iter().map(|(name, _)| name).eq(["match 2"]));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `keep` does: all stay then. If something in one that goes panics when it is dropped: all that were to go have gone
+    /// then, and the first panic goes on.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut Simulation) -> bool) {
+        let all = self.simulations.iter_mut();
+        let stay: Vec<bool> = all.map(|(name, one)| keep(name, one)).collect();
+        let mut gone = Vec::new();
+        for (one, stays) in core::mem::take(&mut self.simulations).into_iter().zip(stay) {
+            let to = if stays {
+                &mut self.simulations
+            } else {
+                &mut gone
+            };
+            to.push(one);
+        }
+        let mut panicked = None;
+        end_all(&mut panicked, gone);
+        note(&mut panicked, || drop(keep));
+        resume(panicked);
+    }
+
     /// So much time has passed: every simulation [advances](Simulation::advance), all at the same
     /// time; those with processors that are bound to the [main
     /// thread](crate::processor::ProcessorBuilder::main_thread) one after the other on the calling
@@ -145,8 +200,84 @@ impl App {
     /// [`AppError`] names those whose ticks were broken off; the others have advanced.
     ///
     /// # Panics
-    /// The first panic, in this order; the others have advanced.
+    /// The first panic, in this order, with the simulation's name if it is text; the others have advanced, and the errors of
+    /// those that failed are gone with it. Who is to go on when one panics, as a server does with a thousand matches, calls
+    /// [`update_each`](Self::update_each).
     pub fn update(&mut self, elapsed: Duration) -> Result<(), AppError> {
+        let outcomes = self.advance_all(elapsed);
+        let mut panicked = None;
+        let mut failed = Vec::new();
+        for (outcome, (name, _)) in outcomes.into_iter().zip(&self.simulations) {
+            panicked = first(panicked, named(name, outcome.panicked));
+            failed.extend(outcome.result.map(|error| (name.as_str().into(), error)));
+        }
+        if panicked.is_some() {
+            // They may hold users' errors, whose drop may panic, too.
+            end_all(&mut panicked, core::mem::take(&mut failed));
+        }
+        resume(panicked);
+        AppError::of(failed)
+    }
+
+    /// So much time has passed, as for [`update`](Self::update), and what becomes of one simulation is told of that one: each
+    /// whose ticks were broken off is given to `broken`, with its name and why, in their order, when all have advanced.
+    /// What panicked is a [`Simulation`] still, of which the next update makes the next tick, unless it is
+    /// [paused](Simulation::pause) there, or [taken out](Self::retain) afterwards.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    /// use megachunk::processor::Broken;
+    ///
+    /// # std::panic::set_hook(Box::new(|_| {}));
+    /// let mut app = App::new();
+    /// for number in 0..3 {
+    ///     let mut schedule = Schedule::new();
+    ///     schedule.add(processor("play", move || assert_ne!(number, 1, "a fault")));
+    ///     app.add(format!("match {number}"), Simulation::new(World::new(), schedule));
+    /// }
+    /// let mut over = Vec::new();
+    /// app.update_each(Duration::from_millis(50), |name, simulation, why| {
+    ///     simulation.pause();
+    ///     // What is to be told is text: `{why}`.
+    ///     assert!(matches!(why, Broken::Panicked(_)), "{why}");
+    ///     over.push(name.to_owned());
+    /// });
+    /// assert_eq!(over, ["match 1"]);
+    /// app.retain(|name, _| !over.iter().any(|gone| gone == name));
+    /// assert_eq!(app.iter().count(), 2);
+    /// ```
+    ///
+    /// # Panics
+    /// The first panic of `broken`; it was called for all.
+    pub fn update_each(
+        &mut self,
+        elapsed: Duration,
+        mut broken: impl FnMut(&str, &mut Simulation, Broken),
+    ) {
+        let outcomes = self.advance_all(elapsed);
+        let mut panicked = None;
+        for (outcome, (name, simulation)) in outcomes.into_iter().zip(&mut self.simulations) {
+            let why = match outcome {
+                Outcome {
+                    panicked: Some(panic),
+                    ..
+                } => Broken::Panicked(panic),
+                Outcome {
+                    result: Some(error),
+                    ..
+                } => Broken::Failed(error),
+                _ => continue,
+            };
+            note(&mut panicked, || broken(name, simulation, why));
+        }
+        note(&mut panicked, || drop(broken));
+        resume(panicked);
+    }
+
+    /// Every simulation advances; what became of each.
+    fn advance_all(&mut self, elapsed: Duration) -> Vec<Outcome> {
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(self.simulations.len(), Outcome::default);
         let around = span::around();
@@ -179,18 +310,7 @@ impl App {
             };
             fork_join::beside(|| advance(here), others, advance);
         }
-        let mut panicked = None;
-        let mut failed = Vec::new();
-        for (outcome, (name, _)) in outcomes.into_iter().zip(&self.simulations) {
-            panicked = first(panicked, outcome.panicked);
-            failed.extend(outcome.result.map(|error| (name.as_str().into(), error)));
-        }
-        if panicked.is_some() {
-            // They may hold users' errors, whose drop may panic, too.
-            end_all(&mut panicked, core::mem::take(&mut failed));
-        }
-        resume(panicked);
-        AppError::of(failed)
+        outcomes
     }
 
     /// Runs in real time until `go_on` says no: it is asked before each frame, and told how long
@@ -242,6 +362,18 @@ impl App {
 struct Outcome {
     result: Option<ScheduleError>,
     panicked: Panicked,
+}
+
+/// What a simulation's panic says, if that is text, behind its name.
+fn named(name: &str, panicked: Panicked) -> Panicked {
+    let text = panicked.as_deref().and_then(said).map(str::to_owned);
+    match text {
+        Some(text) => {
+            forget(panicked);
+            Some(Box::new(format!("simulation `{name}`: {text}")))
+        }
+        None => panicked,
+    }
 }
 
 /// Those with one key, one after the other; who has none stands alone. In the order of the first ones. O(all): each is

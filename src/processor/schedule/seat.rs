@@ -83,7 +83,7 @@ impl Schedule {
         if started.hook
             && let Some(stop) = &mut entry.on_stop
         {
-            note(&mut panicked, || stop(world));
+            note(&mut panicked, || stop.call(world));
         }
         if panicked.is_some() {
             panic_by_name(&entry.name, panicked);

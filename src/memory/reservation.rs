@@ -250,7 +250,7 @@ impl Reservation {
 /// one.
 fn refused(bytes: usize, error: io::Error) -> io::Error {
     let limits = if cfg!(unix) {
-        " (a limit of the process, `ulimit -v`, `-d` or `-l`, or the system's of mappings, `vm.max_map_count`?)"
+        " (a limit of the process, `ulimit -v`, `-d` or `-l`, the system's of mappings, `vm.max_map_count`, or all addresses are taken?)"
     } else {
         ""
     };

@@ -114,6 +114,11 @@ impl Universe {
     /// A universe that is [like](Self::like) another one, with an index and an allocator that have these options; as for
     /// [`with`](Self::with), its memory is its own.
     ///
+    /// Each thread that creates in it takes some 70 KiB; with huge pages off (and none in advance, `populate`) a small world is
+    /// a tenth of the size: [the guide](crate::guide#14-what-one-call-can-cost) has the numbers. So many universes as a process
+    /// may have, some thousand, are limited by addresses and by the system's mappings, which whatever else the program does
+    /// needs, too: stop well below.
+    ///
     /// # Errors
     /// What the system said, if it has no address space left.
     pub fn like_with(

@@ -98,6 +98,9 @@ impl ChunkOptions {
     /// chunks become shorter before anything is refused. A budget is for who goes wrong; what is to be the same for any
     /// number of threads keeps well below it.
     ///
+    /// What recorders keep counts, too: 16 KiB for each composition that they have created, in two for each thread. So a
+    /// world at its budget may stay refused though it is empty, until it is trimmed (`World::trim`).
+    ///
     /// Of a universe it is the memory of fragments in columns, and of what lies with them in chunks. Not in it: ids (nine
     /// bytes for each), the directory of chunks, and whatever fragments, resources, recorded commands and signals have on the
     /// heap.

@@ -6,8 +6,10 @@
 use crate::fragment::Lone;
 use crate::world::World;
 
+type Call = Box<dyn FnMut(&mut World) + Send>;
+
 /// A closure that starts or stops something in a world.
-pub(super) struct Hook(Lone<Box<dyn FnMut(&mut World) + Send>>);
+pub(super) struct Hook(Lone<Call>);
 
 // SAFETY: `&Hook` lends nothing: the closure is called, and ends, by who has the hook alone.
 unsafe impl Sync for Hook {}

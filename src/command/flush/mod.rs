@@ -271,11 +271,12 @@ impl World {
             fence(Ordering::Acquire);
             let is_lent_weakly = queue.is_lent_weakly();
             let queue = Arc::as_ptr(queue);
-            // SAFETY: the world's, which is borrowed alone, and nobody else's, nor can it be: nobody has it weakly.
-            if (!is_lent_weakly || self.queue_comes_back())
-                && unsafe { self.flush_alone(queue, report) }.is_some()
-            {
-                return;
+            if !is_lent_weakly || self.queue_comes_back() {
+                // SAFETY: the world's, which is borrowed alone, and nobody else's, nor can it be: nobody has it weakly.
+                let done = unsafe { self.flush_alone(queue, report) };
+                if done.is_some() {
+                    return;
+                }
             }
         }
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {

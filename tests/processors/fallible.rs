@@ -355,5 +355,8 @@ fn of_an_app_a_panic_goes_on_though_an_error_beside_it_does_not_want_to_go() {
         .map(drop)
         .unwrap_err();
     let told = told.downcast::<String>().unwrap();
-    assert_eq!(*told, "processor `panics` panicked: for real");
+    assert_eq!(
+        *told,
+        "simulation `two`: processor `panics` panicked: for real"
+    );
 }

@@ -63,11 +63,16 @@ use crate::world::World;
 /// to thread; clippy does, with this line in the program's `clippy.toml`:
 ///
 /// ```toml
-/// await-holding-invalid-types = ["megachunk::command::Commands", "megachunk::signal::Signals"]
+/// await-holding-invalid-types = [
+///     "megachunk::command::Commands",
+///     "megachunk::command::ParallelCommands",
+///     "megachunk::signal::Signals",
+/// ]
 /// ```
 ///
-/// What a task keeps across an `await` is [`WeakCommands`](crate::command::WeakCommands), or
-/// [`ParallelCommands`](crate::command::ParallelCommands), which keep the world's memory.
+/// What a task keeps across an `await` is [`WeakCommands`](crate::command::WeakCommands):
+/// [`ParallelCommands`](crate::command::ParallelCommands) keep the world's memory, and may keep a closure that was recorded as the
+/// world ended, for whose answer the task waits.
 ///
 /// # In threads
 ///

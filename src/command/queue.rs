@@ -287,6 +287,28 @@ mod tests {
     }
 
     #[test]
+    fn a_flush_knows_who_has_it_weakly_and_when_nobody_has() {
+        let mut world = World::new();
+        let weak = world.parallel_commands().downgrade();
+        let mut flush = |is_lent: bool| {
+            drop(world.commands().create((1_u32,)));
+            assert_eq!(world.flush().created, 1);
+            let queue = world.attached.get_mut::<Arc<Queue>>().unwrap();
+            assert_eq!(queue.is_lent_weakly(), is_lent);
+            assert!(queue.may_go(), "nobody has it but weakly");
+        };
+        flush(true);
+        flush(true);
+        drop(weak);
+        flush(false);
+        flush(false);
+        let kept = world.parallel_commands();
+        let queue = world.attached.get_mut::<Arc<Queue>>().unwrap();
+        assert!(!queue.may_go());
+        drop(kept);
+    }
+
+    #[test]
     fn a_world_that_is_trimmed_keeps_no_recorders_memory_but_what_is_in_use() {
         let mut world = World::new();
         let entity = world

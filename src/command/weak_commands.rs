@@ -14,7 +14,11 @@ use crate::command::stripes::Stripes;
 /// bytes (and, in an [ordered](crate::world::Universe::ordered) universe, which ids each piece of work gets). From
 /// [`ParallelCommands::downgrade`].
 ///
-/// As long as somebody has one, a flush of the world goes the longer way that it goes beside [`ParallelCommands`], too.
+/// As long as somebody has one, a flush of the world goes the longer way that it goes beside [`ParallelCommands`], too, and
+/// [`World::trim`](crate::world::World::trim) lowers the number of recorders that were open at once no more.
+///
+/// In an ordered universe, [`open_at`](ParallelCommands::open_at) asks for what was made after the last flush: what this gives was
+/// made when it was downgraded. [`open`](ParallelCommands::open) does not.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -42,7 +46,8 @@ pub struct WeakCommands {
 }
 
 impl ParallelCommands {
-    /// The same, without keeping anything of the world: see [`WeakCommands`]. Wait-free.
+    /// The same, without keeping anything of the world: see [`WeakCommands`]. Takes no lock, but waits some
+    /// instructions if a flush just sees whether anybody has it weakly.
     #[must_use]
     pub fn downgrade(&self) -> WeakCommands {
         WeakCommands {
@@ -57,7 +62,8 @@ impl ParallelCommands {
 
 impl WeakCommands {
     /// What opens recorders; `None` if the world has ended. It may end at once afterwards, and does not wait: then
-    /// [`has_ended`](ParallelCommands::has_ended) says so, and what is recorded is dropped. Lock-free.
+    /// [`has_ended`](ParallelCommands::has_ended) says so, and what is recorded is dropped. What was recorded at the moment at
+    /// which the world ended stays until the last who has this goes: drop it before you wait for an answer. Lock-free.
     #[must_use]
     pub fn upgrade(&self) -> Option<ParallelCommands> {
         let queue = self.queue.upgrade()?;

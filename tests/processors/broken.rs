@@ -85,3 +85,24 @@ fn those_that_stay_keep_their_order_and_all_stay_if_the_question_panics() {
     });
     assert!(app.iter().all(|(_, simulation)| simulation.is_paused()));
 }
+
+#[test]
+fn those_that_go_have_all_gone_if_something_in_them_panics() {
+    struct Brittle(u32);
+    impl Drop for Brittle {
+        fn drop(&mut self) {
+            resume_unwind(Box::new(self.0));
+        }
+    }
+    let mut app = app();
+    for number in 1..=2 {
+        let mut brittle = one(|| Ok(()));
+        brittle.world_mut().resources_mut().insert(Brittle(number));
+        app.add(format!("brittle {number}"), brittle);
+    }
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        app.retain(|name, _| name == "good");
+    }));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&1_u32));
+    assert!(app.iter().map(|(name, _)| name).eq(["good"]));
+}

@@ -24,7 +24,7 @@ pub(super) struct Took {
 pub(super) struct Measured {
     pub(super) profile: Profile,
     /// All that the program needs and the program, the first time; `None` if something was there already.
-    pub(super) first: Took,
+    pub(super) first: Option<Took>,
     /// The program alone, compiled and linked, each time.
     pub(super) alone: Vec<Took>,
     /// The program's file.
@@ -63,7 +63,9 @@ pub(super) fn measure(
                 "{}, {profile_name}: what it needs",
                 package.store.name()
             ));
+            let is_begun = package.is_begun(profile);
             let first = timed(|| package.build(profile))?;
+            let first = (!is_begun).then_some(first);
             let program = package.program(profile);
             let bytes = fs::metadata(&program)
                 .map_err(|error| missing(&program, &error))?
@@ -203,7 +205,7 @@ impl Measured {
         let alone: Vec<Value> = self.alone.iter().map(|took| took.json()).collect();
         json!({
             "profile": self.profile.name(),
-            "first": self.first.json(),
+            "first": self.first.map(Took::json),
             "alone": alone,
             "bytes": self.bytes,
             "stripped_bytes": self.stripped,

@@ -30,8 +30,8 @@ Examples:
   megachunk-benches program --out /tmp/programs --measure --json programs.json
   megachunk-benches program --store megachunk --out /tmp/programs --instances
 
---measure and --instances need cargo, which downloads what is not there, and take minutes. All is compiled in DIR/target; \
-remove that first, if what the stores' packages take is to be measured again. Seconds are those of all processors \
+--measure and --instances need cargo, which downloads what is not there, and take minutes. Each is compiled in a \
+folder of its own in DIR/target; remove these first, if what the stores' packages take is to be measured again. Seconds are those of all processors \
 together, where the system counts them (Linux), and by the clock elsewhere.
 
 Exit codes: 0, all is well; 1, something failed, and standard error says what; 2, an argument is wrong.";

@@ -15,7 +15,7 @@ use super::text::source;
 pub(super) struct Package {
     pub(super) store: Store,
     folder: PathBuf,
-    /// Where all packages are compiled that were written beside it.
+    /// Where it is compiled: apart from the others, so that nothing of theirs is there already.
     target: PathBuf,
     /// The store's version.
     pub(super) version: String,
@@ -50,10 +50,14 @@ impl Package {
         let out = std::path::absolute(out).map_err(failed(out))?;
         let folder = out.join(store.name());
         let manifest = folder.join("Cargo.toml");
-        if fs::read_to_string(&manifest).is_ok_and(|text| !text.starts_with(MARK)) {
+        let is_its_own = match fs::read_to_string(&manifest) {
+            Ok(text) => text.starts_with(MARK),
+            Err(_) => is_empty(&folder).map_err(failed(&folder))?,
+        };
+        if !is_its_own {
             return Err(CliError::BadArgument {
                 argument: "--out".into(),
-                reason: format!("{} is another package's", shown_path(&manifest)),
+                reason: format!("{} is another package's", shown_path(&folder)),
             });
         }
         let write = |name: &str, text: &str| {
@@ -69,7 +73,7 @@ impl Package {
         Ok(Self {
             store,
             folder,
-            target: out.join("target"),
+            target: out.join("target").join(store.name()),
             version: version.to_owned(),
         })
     }
@@ -93,15 +97,25 @@ impl Profile {
             Self::Release => "release",
         }
     }
+
+    /// The folder in which cargo keeps what it makes.
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release => "release",
+        }
+    }
 }
 
 impl Package {
     /// Cargo on this package, with its subcommand; to be called in its folder.
     pub(super) fn cargo(&self, subcommand: &str) -> Command {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // Flags are for who compiles this program.
-        for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
-            cargo.env_remove(variable);
+        // They are for who compiles this program.
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_str().is_some_and(is_for_compiling) {
+                cargo.env_remove(variable);
+            }
         }
         cargo
             .arg(subcommand)
@@ -110,6 +124,11 @@ impl Package {
             .current_dir(&self.folder)
             .env("CARGO_INCREMENTAL", "0");
         cargo
+    }
+
+    /// Whether anything was compiled under a profile.
+    pub(super) fn is_begun(&self, profile: Profile) -> bool {
+        self.target.join(profile.folder()).exists()
     }
 
     /// Compiles the program and what it needs, as far as that is not done.
@@ -133,12 +152,8 @@ impl Package {
 
     /// The program that was compiled.
     pub(super) fn program(&self, profile: Profile) -> PathBuf {
-        let folder = match profile {
-            Profile::Dev => "debug",
-            Profile::Release => "release",
-        };
         let name = format!("user-{}{}", self.store.name(), std::env::consts::EXE_SUFFIX);
-        self.target.join(folder).join(name)
+        self.target.join(profile.folder()).join(name)
     }
 
     /// Where the compiler writes what it makes of the program.
@@ -166,6 +181,22 @@ impl Package {
             Err(error) => Err(CliError::Failed(format!("cargo cannot be run: {error}"))),
         }
     }
+}
+
+/// Whether a folder has nothing in it, or is not there.
+fn is_empty(folder: &Path) -> std::io::Result<bool> {
+    match fs::read_dir(folder) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a variable of the environment says how something is compiled.
+fn is_for_compiling(variable: &str) -> bool {
+    const PREFIXES: [&str; 4] = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "RUSTC"];
+    PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
+        || ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"].contains(&variable)
 }
 
 fn manifest_text(store: Store, version: &str) -> String {
@@ -234,12 +265,31 @@ mod tests {
                 "{manifest}"
             );
         }
+        let is_refused = || {
+            let refused = Package::write(&plan, Store::Hecs, &out).unwrap_err();
+            refused.to_string().contains("another package's")
+        };
         fs::write(out.join("hecs/Cargo.toml"), "[package]\n").unwrap();
-        let refused = Package::write(&plan, Store::Hecs, &out).unwrap_err();
-        assert!(
-            refused.to_string().contains("another package's"),
-            "{refused}"
-        );
+        assert!(is_refused());
+        // Nor what has no manifest, or one that is no text.
+        fs::write(out.join("hecs/Cargo.toml"), [0xff]).unwrap();
+        assert!(is_refused());
+        fs::remove_file(out.join("hecs/Cargo.toml")).unwrap();
+        assert!(is_refused());
         fs::remove_dir_all(&out).unwrap();
+    }
+
+    #[test]
+    fn what_says_how_to_compile_is_not_passed_on() {
+        let passed = ["PATH", "CARGO_HOME", "RUSTUP_TOOLCHAIN", "CARGO"];
+        assert!(!passed.into_iter().any(is_for_compiling));
+        let kept = [
+            "RUSTC_WRAPPER",
+            "RUSTFLAGS",
+            "CARGO_BUILD_TARGET",
+            "CARGO_PROFILE_DEV_DEBUG",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+        ];
+        assert!(kept.into_iter().all(is_for_compiling));
     }
 }

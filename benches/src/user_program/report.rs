@@ -20,7 +20,8 @@ pub(super) fn table(subjects: &[Subject]) -> String {
     for subject in subjects {
         let of = |profile| subject.measured.iter().find(|one| one.profile == profile);
         let (debug, release) = (of(Profile::Dev), of(Profile::Release));
-        let first = debug.map(|one| one.first.processors.unwrap_or(one.first.wall));
+        let first = debug.and_then(|one| one.first);
+        let first = first.map(|took| took.processors.unwrap_or(took.wall));
         let cells = [
             seconds(first),
             seconds(debug.and_then(Measured::alone_seconds)),
@@ -38,8 +39,9 @@ pub(super) fn table(subjects: &[Subject]) -> String {
             cells.join(" | ")
         );
     }
-    let counted = subjects.iter().flat_map(|subject| &subject.measured);
-    let counted = counted.clone().all(|one| one.first.processors.is_some());
+    let measured = subjects.iter().flat_map(|subject| &subject.measured);
+    let mut all = measured.flat_map(|one| one.first.iter().chain(&one.alone));
+    let counted = all.all(|took| took.processors.is_some());
     text += match counted {
         true => "\nSeconds of all processors together; of the program alone the medians.\n",
         false => "\nSeconds by the clock; of the program alone the medians.\n",

@@ -1,7 +1,8 @@
 //! What one recorder has left, and nobody else can add to: applied without the ways of a flush that shares recorders with
 //! others, or hands the world to users' code. So is most of what a frame flushes: a processor's few commands.
 //!
-//! The world's queue is its own alone while nobody has [parallel commands](crate::command::ParallelCommands), and no flush
+//! The world's queue is its own alone while nobody has [parallel commands](crate::command::ParallelCommands), be it
+//! [weakly](crate::command::WeakCommands), and no flush
 //! is under way (it has the queue, too). What is done is what the [rounds](crate::command::flush::rounds) do, bit for bit: rows of
 //! nurseries are poured, and few commands go the [short way](crate::command::flush::few), or, if it is one alone, a shorter one: to one
 //! entity nothing need be brought together, or be put in order.

@@ -26,9 +26,9 @@ use store::Store;
 
 const AFTER_HELP: &str = "\
 Examples:
-  megachunk-benches program --store megachunk --out /tmp/programs
-  megachunk-benches program --out /tmp/programs --measure --json programs.json
-  megachunk-benches program --store megachunk --out /tmp/programs --instances
+  megachunk-benches program --store megachunk --out target/programs
+  megachunk-benches program --out target/programs --measure --json programs.json
+  megachunk-benches program --store megachunk --out target/programs --instances
 
 --measure and --instances need cargo, which downloads what is not there, and take minutes. Each is compiled in a \
 folder of its own in DIR/target; remove these first, if what the stores' packages take is to be measured again. Seconds are those of all processors \

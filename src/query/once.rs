@@ -19,6 +19,8 @@ use crate::world::{Version, World, WorldError};
 pub struct QueryOnce<'w, D: QueryData, F: QueryFilter> {
     query: Found<'w, D, F>,
     world: &'w World,
+    /// Nobody else has the world meanwhile, and its versions are kept.
+    alone: bool,
     /// The moment at which it ran last.
     since: u64,
     _data: Exactly<D>,
@@ -65,10 +67,11 @@ impl<'w, D: QueryData, F: QueryFilter> Found<'w, D, F> {
 
 impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     #[inline(always)]
-    fn new(world: &'w World) -> Result<Self, QueryError> {
+    fn new(world: &'w World, alone: bool) -> Result<Self, QueryError> {
         Ok(Self {
             query: Found::new(world)?,
             world,
+            alone,
             since: world.long_ago(),
             _data: PhantomData,
         })
@@ -77,7 +80,10 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     /// The versions of a run that begins: since when it looks for changes, and what its writes get.
     #[inline(always)]
     fn begin(&mut self) -> (u32, u32) {
-        let version = self.world.begin_version();
+        let version = match self.alone {
+            true => self.world.begin_version_alone(),
+            false => self.world.begin_version(),
+        };
         let before = core::mem::replace(&mut self.since, self.world.moment(version));
         (self.world.since(before, version), version)
     }
@@ -339,7 +345,7 @@ impl World {
         &mut self,
     ) -> Result<QueryOnce<'_, Data, Filter>, QueryError> {
         self.keep_versions();
-        QueryOnce::new(self)
+        QueryOnce::new(self, true)
     }
 
     /// A query for one run that only reads: [`query`](Self::query) on a world that others may read
@@ -351,6 +357,6 @@ impl World {
     pub fn read<Data: ReadOnly, Filter: QueryFilter>(
         &self,
     ) -> Result<QueryOnce<'_, Data, Filter>, QueryError> {
-        QueryOnce::new(self)
+        QueryOnce::new(self, false)
     }
 }

@@ -309,7 +309,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[inline]
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
         world.keep_versions();
-        self.run(world)
+        self.run_at(world, world.begin_version_alone())
     }
 
     /// The query on a world, to be run, and the resources that it lends beside.
@@ -349,7 +349,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         world.keep_versions();
         // SAFETY: the world is borrowed as long as what is lent, and what the run lends is no resource.
         let resources = unsafe { R::lend(world.resources()) }?;
-        Ok((self.run(world), resources))
+        let run = self.run_at(world, world.begin_version_alone());
+        Ok((run, resources))
     }
 
     /// Lends a run on a world that is only read, and resources beside: [`with_resources`](Self::with_resources) for
@@ -387,12 +388,10 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
 
     #[inline]
     pub(super) fn run<'q>(&'q mut self, world: &'q World) -> QueryRun<'q, D, F> {
-        self.update(world);
-        let versions = self.begin(world);
-        QueryRun::new(&self.matches, world, versions)
+        self.run_at(world, world.begin_version())
     }
 
-    /// The same for a processor, whose changes get this version.
+    /// A run that has this version, as its changes have.
     #[inline]
     pub(crate) fn run_at<'q>(&'q mut self, world: &'q World, version: u32) -> QueryRun<'q, D, F> {
         self.update(world);
@@ -412,13 +411,6 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
                 see(scope.show(archetype, chunk), seen);
             }
         }
-    }
-
-    /// The versions of a run that begins: since when it looks for changes, and what its writes get.
-    #[inline]
-    pub(super) fn begin(&mut self, world: &World) -> (u32, u32) {
-        let version = world.begin_version();
-        (self.begin_at(world, version), version)
     }
 
     /// Since when a run looks for changes whose own get this version.

@@ -273,7 +273,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let mut delivery = Delivery::default();
         note(&mut panicked, || {
             // SAFETY: the world is this call's alone.
-            delivery = unsafe { self.run(world, world.begin_version(), each) };
+            delivery = unsafe { self.run(world, world.begin_version_alone(), each) };
         });
         resume(panicked);
         delivery
@@ -322,7 +322,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let mut delivery = Delivery::default();
         note(&mut panicked, || {
             // SAFETY: the world is this call's alone.
-            delivery = unsafe { self.par_run(world, world.begin_version(), each) };
+            delivery = unsafe { self.par_run(world, world.begin_version_alone(), each) };
         });
         resume(panicked);
         delivery

@@ -107,6 +107,16 @@ impl World {
         self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
+    /// The version of a query that runs now, for who has the world alone, and has seen to it that [versions are
+    /// kept](Self::keep_versions). No read-modify-write: one took as long as all else that begins a run.
+    #[inline]
+    pub(crate) fn begin_version_alone(&self) -> u32 {
+        // Ordering: Relaxed, as in `stamp`.
+        let version = self.stamp();
+        self.version.store(version, Ordering::Relaxed);
+        version
+    }
+
     /// The version of the first of so many processors that run now, and have one each, which nobody else has: that of
     /// what was changed just before is passed by.
     pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {

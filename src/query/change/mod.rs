@@ -604,7 +604,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {
         world.keep_versions();
         self.update(world);
-        let versions = self.begin(world);
+        let version = world.begin_version_alone();
+        let since = self.begin_at(world, version);
+        let versions = (since, version);
         QueryChange::new(Matches::Kept(&self.matches), world, versions)
     }
 }
@@ -633,7 +635,8 @@ impl World {
         self.keep_versions();
         let mut query = Query::<Entity, Filter>::new(self)?;
         query.update(self);
-        let versions = query.begin(self);
+        let version = self.begin_version_alone();
+        let versions = (query.begin_at(self, version), version);
         Ok(QueryChange::new(
             Matches::Own(query.matches),
             self,

@@ -221,7 +221,7 @@ impl DynamicQuery {
     /// [`QueryError::OtherUniverse`].
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> Result<DynamicRun<'q>, QueryError> {
         world.keep_versions();
-        self.run(world)
+        self.run(world, World::begin_version_alone)
     }
 
     /// The query on a world, to be run, and the resources that it asked for.
@@ -256,7 +256,7 @@ impl DynamicQuery {
             let name = info.map_or("", |info| info.name()).into();
             return Err(QueryError::Writes { name });
         }
-        self.run(world)
+        self.run(world, World::begin_version)
     }
 
     /// What the query matches in a world, to be changed or destroyed as a whole, as
@@ -270,7 +270,7 @@ impl DynamicQuery {
         }
         world.keep_versions();
         self.update(world);
-        let version = world.begin_version();
+        let version = world.begin_version_alone();
         let before = core::mem::replace(&mut self.since, world.moment(version));
         let since = world.since(before, version);
         Ok(DynamicChange::new(self, world, (since, version)))
@@ -297,12 +297,16 @@ impl DynamicQuery {
             && (!self.moved || is_newer(chunk.order_version, since))
     }
 
-    fn run<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
+    fn run<'q>(
+        &'q mut self,
+        world: &'q World,
+        version: impl FnOnce(&World) -> u32,
+    ) -> Result<DynamicRun<'q>, QueryError> {
         if !self.is_for(world) {
             return Err(QueryError::OtherUniverse);
         }
         // SAFETY: its registry; `on` has the world to itself, and `read` writes nothing.
-        Ok(unsafe { self.run_at(world, world.begin_version()) })
+        Ok(unsafe { self.run_at(world, version(world)) })
     }
 
     /// The query on a world, for a processor, whose changes get this version.

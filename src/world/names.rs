@@ -2,7 +2,8 @@
 //!
 //! A dead handle stays dead for ever, so an entity that goes need not tell: its name is passed by from
 //! then on, once, and swept out when the table has doubled, whether names were given here or came along from another
-//! world, or when the world is trimmed. Worlds without names pay nothing anywhere.
+//! world, or when the world is trimmed. (In a world that goes back the dead live again: there all are looked for anew.)
+//! Worlds without names pay nothing anywhere.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -144,9 +145,11 @@ impl Names {
         self.changes = changes + 1;
     }
 
-    /// Who has a name may be another than before, though all names are the same: somebody lives again.
+    /// Who has a name may be another than before, though all names are the same: somebody lives again. O(names).
     pub(super) fn note_change(&mut self) {
         self.changes += 1;
+        let named = self.by_name.values_mut();
+        named.for_each(|named| named.gone = AtomicUsize::new(0));
     }
 
     /// Whether an entity has a name, be it dead.
@@ -225,8 +228,8 @@ impl Names {
         Some(name)
     }
 
-    /// Notes whether one table says what the other does not. O(names).
-    pub(crate) fn check(&self, found: &mut Found) {
+    /// Notes whether one table says what the other does not, or somebody who lives is not looked for. O(names).
+    pub(crate) fn check(&self, lives: impl Fn(Entity) -> bool, found: &mut Found) {
         for (&entity, Called { name, at }) in &self.by_entity {
             let known = self.by_name.get(name);
             let there = known.and_then(|all| *all.entities.get(*at)?);
@@ -245,6 +248,12 @@ impl Names {
                     all.removed
                 )
             });
+            let passed = all.entities.len() - all.rest().len();
+            for &entity in all.entities[..passed].iter().flatten() {
+                found.expect(!lives(entity), FlawPlace::Name(entity), || {
+                    format!("it lives, and is not looked for among those called `{name}`")
+                });
+            }
         }
         found.expect(places == self.by_entity.len(), FlawPlace::World, || {
             format!(
@@ -428,7 +437,12 @@ mod tests {
     fn names_that_lead_elsewhere_are_found() {
         let [ant, bee] = [1, 2].map(|n| Entity::new(n, 1).unwrap());
         type Break = (fn(&mut Names, Entity), FlawPlace, &'static str);
-        let broken: [Break; 3] = [
+        let broken: [Break; 4] = [
+            (
+                |names, _| _ = names.by_name["worker"].first(|_| false),
+                FlawPlace::Name(ant),
+                "it lives, and is not looked for among those called `worker`",
+            ),
             (
                 |names, ant| names.by_entity.get_mut(&ant).unwrap().at = 1,
                 FlawPlace::Name(ant),
@@ -452,7 +466,7 @@ mod tests {
             names.insert(bee, worker);
             how(&mut names, ant);
             let mut found = Found::default();
-            names.check(&mut found);
+            names.check(|entity| entity == ant, &mut found);
             let error = found.into_result("world").expect_err(what);
             let [flaw] = error.flaws() else {
                 panic!("{error}");
@@ -481,7 +495,7 @@ mod tests {
                 .filter_map(|(e, at)| Some((names.by_entity.get(e)?.at, at)));
             moves += stays.filter(|(now, before)| now != *before).count();
             let mut found = Found::default();
-            names.check(&mut found);
+            names.check(|_| true, &mut found);
             found.into_result("world").unwrap();
             let sparse = names.by_name.values().any(Named::is_sparse);
             assert!(!sparse, "{n} have it no more");

@@ -398,3 +398,25 @@ fn the_version_of_names_is_another_one_after_each_change_of_them() {
     assert!(world.set_name(Entity::PLACEHOLDER, "c").is_err());
     assert!(!has_changed(&world));
 }
+
+#[test]
+fn who_lives_again_is_found_by_name_though_somebody_looked_for_it_when_it_was_dead() {
+    let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+    let (first, second) = (world.create(()).unwrap(), world.create(()).unwrap());
+    for king in [first, second] {
+        world.set_name(king, "king").unwrap();
+    }
+    let mut checkpoints = Checkpoints::new(1);
+    for dead in [&[first][..], &[first, second]] {
+        let taken = checkpoints.take(&mut world).unwrap();
+        for &king in dead {
+            world.destroy(king).unwrap();
+        }
+        let heir = [Some(second), None][dead.len() - 1];
+        assert_eq!(world.find_by_name("king"), heir);
+        checkpoints.roll_back(&mut world, taken).unwrap();
+        world.check().unwrap();
+        assert_eq!(world.find_by_name("king"), Some(first));
+        assert!(world.named("king").eq([first, second]));
+    }
+}

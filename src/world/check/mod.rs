@@ -56,7 +56,7 @@ impl World {
         let left = self.seat.left.lock();
         self.shared.check(&self.archetypes, &left, found);
         drop(left);
-        self.names.check(found);
+        self.names.check(|entity| self.exists(entity), found);
         for (id, template) in &self.templates {
             found.expect(*id == template.id(), FlawPlace::World, || {
                 format!("the template of {id:?} is one of {:?}", template.id())

@@ -11,7 +11,7 @@ use crate::hashers::ByNumbers;
 /// entities do not come with it.
 ///
 /// Memory: where the old ones lie close together, twelve bytes for each slot from the first to the last, but no more than
-/// 48 for each entity (of the most that there were); else 16 for each entity. Where such as lie far apart are put in or taken
+/// 48 for each entity (of the most that there were), and up to as much again where they came one by one; else 16 for each entity. Where such as lie far apart are put in or taken
 /// out one by one, 20 to 40 for each.
 ///
 /// ```

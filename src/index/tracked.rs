@@ -80,12 +80,11 @@ impl<M> Tracked<M> {
             chunks += 1;
             self.look((id, since), view, (here, values), knows);
         });
-        self.forget_gone(run, knows);
         // Who has gone from a chunk that is not there any more was not missed yet.
-        if knows.len() != entities || self.chunks.len() > chunks {
+        if self.chunks.len() > chunks {
             self.forget_chunks(run);
-            self.forget_gone(run, knows);
         }
+        self.forget_gone(run, knows);
         debug_assert_eq!(knows.len(), entities);
         self.seen = world.moment(version);
     }
@@ -142,21 +141,18 @@ impl<M> Tracked<M> {
             }
         });
         let before = core::mem::replace(&mut self.chunks, after);
-        let (first, mut panicked) = (self.gone.len(), None);
-        note(&mut panicked, || {
-            forget(&mut self.gone, before.into_values().flatten());
-        });
-        // In an order that does not depend on where chunks lie.
-        self.gone[first..].sort_unstable();
-        resume(panicked);
+        forget(&mut self.gone, before.into_values().flatten());
     }
 
-    /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else that matches.
+    /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else that matches: in the
+    /// order of their handles, for in which order they were missed depends on where chunks lie, and on which of them had
+    /// the place of another.
     fn forget_gone<T: Fragment, F: QueryFilter>(
         &mut self,
         run: &QueryRun<'_, (Entity, &T), F>,
         knows: &mut impl Knows<T, Memo = M>,
     ) {
+        self.gone.sort_unstable();
         for entity in self.gone.drain(..) {
             let found = run.world().locate(entity);
             if !found.is_some_and(|(archetype, _)| run.has_archetype(archetype)) {

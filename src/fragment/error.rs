@@ -259,6 +259,64 @@ pub enum FragmentError {
         /// The type that was asked for.
         asked: &'static str,
     },
+    /// A value was to be written, or read, of a fragment of which nobody has said how: neither that it is plain data, nor by
+    /// [closures](crate::fragment::FragmentRegistry::register_written_as).
+    #[error(
+        "nobody has said how a {name} is written: register it with `{}` (its type must be `Plain`: see `plain!`){}",
+        kind.register_plain(),
+        or_written(*kind)
+    )]
+    #[non_exhaustive]
+    NoWrittenForm {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Its role.
+        kind: FragmentKind,
+    },
+    /// A value was not [written](crate::fragment::Values::write_to): by what its type
+    /// [says](crate::fragment::FragmentRegistry::register_written_as), or because it is [no
+    /// value](crate::fragment::Plain::IS_VALUE), which could not be read.
+    #[error("the {name} at row {row} cannot be written: {reason}")]
+    #[non_exhaustive]
+    NotWritten {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Which of the values it is, counted from 0.
+        row: usize,
+        /// What is wrong with it: what the error said that was given back, and its causes.
+        reason: Box<str>,
+    },
+    /// A value could not be [read](crate::fragment::Value::read_from): its bytes end early, are no value, or are none by what
+    /// its type [says](crate::fragment::FragmentRegistry::register_written_as).
+    #[cfg(not(loom))]
+    #[error(
+        "the bytes at byte {at} are no {name}: {}",
+        crate::shown::shown_text(reason)
+    )]
+    #[non_exhaustive]
+    NotRead {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Where what is wrong begins, counted from where the value does.
+        at: usize,
+        /// What is wrong with them: what the error said that was given back, and its causes. (The text of this error has it in
+        /// one line: it may quote what a stranger has sent.)
+        reason: Box<str>,
+    },
+    /// Values were written of a fragment of another [shape](crate::fragment::FragmentInfo::expect_shape) than it has here:
+    /// other fields, another order or other types of them, other variants.
+    #[error("{}", shaped_otherwise(name, *is_written))]
+    #[non_exhaustive]
+    ShapedOtherwise {
+        /// The fragment's name.
+        name: Box<str>,
+        /// The shape there.
+        there: u64,
+        /// The shape here; 0 if its values are written by closures.
+        here: u64,
+        /// Whether its values are written by closures here, and were plain data there.
+        is_written: bool,
+    },
     /// A value is of a fragment of another registry.
     #[error("a value of {id:?} is of another universe's registry")]
     OtherUniverse {
@@ -310,6 +368,22 @@ fn saved_as(is_plain: bool) -> &'static str {
     match is_plain {
         true => "as plain data",
         false => "with what writes and reads its values",
+    }
+}
+
+/// What else says how values of a role are written.
+fn or_written(kind: FragmentKind) -> String {
+    let register = kind.register_written();
+    register.map_or_else(String::new, |register| format!(", or with `{register}`"))
+}
+
+/// What its values were where they were written.
+fn shaped_otherwise(name: &str, is_written: bool) -> String {
+    match is_written {
+        true => format!(
+            "{name} was plain data where its values were written, and is written by closures here"
+        ),
+        false => format!("the fields of {name} are others than where its values were written"),
     }
 }
 

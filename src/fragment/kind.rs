@@ -76,6 +76,16 @@ impl FragmentKind {
             Self::ConstShared => "register_plain_const_shared",
         }
     }
+
+    /// The registry's call that says how values of a type in this role are written, if they can be more than their bytes.
+    pub(crate) fn register_written(self) -> Option<&'static str> {
+        match self {
+            Self::Fragment => Some("register_written_as"),
+            Self::Tag | Self::Chunk => None,
+            Self::Shared => Some("register_written_shared_as"),
+            Self::ConstShared => Some("register_written_const_shared_as"),
+        }
+    }
 }
 
 impl fmt::Display for FragmentKind {

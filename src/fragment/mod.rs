@@ -45,6 +45,8 @@ mod value;
 mod values;
 #[cfg(not(loom))]
 mod written;
+#[cfg(not(loom))]
+mod written_value;
 
 #[doc(hidden)]
 pub use ::core as __core;

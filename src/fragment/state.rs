@@ -370,9 +370,12 @@ pub(crate) fn read_plain<T: Plain>(bytes: &[u8], entities: &EntityMap) -> Result
     Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
+/// Why a plain value is not written, or read.
+pub(super) const NO_VALUE: &str = "it is no value by its type's own `Plain::IS_VALUE`";
+
 fn expect_value<T: Plain>(bytes: &[u8]) -> Result<(), &'static str> {
     match T::IS_VALUE.is_none_or(|is_value| is_value(bytes)) {
         true => Ok(()),
-        false => Err("it is no value by its type's own `Plain::IS_VALUE`"),
+        false => Err(NO_VALUE),
     }
 }

@@ -412,7 +412,8 @@ impl<'w> ValuesMut<'w> {
     /// Replaces the entities that values of a plain fragment name by what they have become, as [`EntityMap::apply`] does with
     /// one whose type is known; whether they can name any. Once per value: a new handle may be another's old one.
     ///
-    /// If the type's own [`Plain::MAP_ENTITIES`] panics, that value and those behind it are as before.
+    /// If the type's own [`Plain::MAP_ENTITIES`] panics, that value and those behind it are as before. (Of values that closures
+    /// write, [`Value::read_from_remapped`] has them named as they are read.)
     ///
     /// ```
     /// use megachunk::entity::EntityMap;

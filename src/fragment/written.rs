@@ -30,6 +30,23 @@ impl UnwindSafe for WrittenForm {}
 impl RefUnwindSafe for WrittenForm {}
 
 impl WrittenForm {
+    /// Bytes of the length that stands before a value that lies in no column.
+    pub(crate) const LENGTH: usize = size_of::<u32>();
+
+    /// Appends what was [written](Self::write) of a value that lies in no column, behind its length.
+    pub(crate) fn append(written: &[u8], bytes: &mut Vec<u8>) {
+        // No value is longer: see `write`.
+        bytes.extend((written.len() as u32).to_le_bytes());
+        bytes.extend(written);
+    }
+
+    /// What was [appended](Self::append), and what is behind it; `None` if the bytes end before.
+    pub(crate) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let (length, left) = bytes.split_first_chunk()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        left.split_at_checked(length)
+    }
+
     fn new<T, W, E>(
         write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
         read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,

@@ -167,6 +167,13 @@ impl FragmentInfo {
         self.written().is_some()
     }
 
+    /// Whether its values become bytes, and values again: they are plain, or written, or nothing but a name. (A value of a
+    /// type, or one whose end is told to somebody, may mean something, even without bytes: only its owner may make one.)
+    #[cfg(not(loom))]
+    pub(crate) fn has_written_form(&self) -> bool {
+        self.is_plain() || self.is_written() || self.is_name()
+    }
+
     /// How its values are written and read, if that was said.
     #[cfg(not(loom))]
     pub(crate) fn written(&self) -> Option<&crate::fragment::WrittenForm> {

@@ -288,13 +288,10 @@ fn key(info: &FragmentInfo) -> (&str, FragmentKind) {
 
 /// Whether a fragment's values can be read, or made, byte by byte or as was said of them.
 pub(super) fn readable(info: &FragmentInfo, purpose: Purpose) -> bool {
-    info.is_plain()
-        || info.is_written()
+    info.has_written_form()
         || match (purpose, info.kind()) {
             // Membership is all that there is to a tag, and where the chunks of a world end is no state.
             (Purpose::Hash, kind) => matches!(kind, FragmentKind::Tag | FragmentKind::Chunk),
-            // A value of a type, or one whose end is told to somebody, may mean something, even
-            // without bytes: only its owner may make one.
-            (Purpose::Save, _) => info.is_name(),
+            (Purpose::Save, _) => false,
         }
 }

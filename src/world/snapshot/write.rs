@@ -7,7 +7,9 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet, PlainVariant};
+use crate::fragment::{
+    FragmentId, FragmentInfo, FragmentKind, FragmentSet, PlainVariant, WrittenForm,
+};
 use crate::world::World;
 use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
@@ -418,9 +420,7 @@ pub(super) fn write_shared(
     directory: &mut Vec<u8>,
 ) {
     if info.is_written() {
-        let bytes = written.shared(value, info.id());
-        number(directory, bytes.len());
-        directory.extend(bytes);
+        WrittenForm::append(written.shared(value, info.id()), directory);
         return;
     }
     // SAFETY: a plain value of this fragment.

@@ -8,13 +8,13 @@ use std::collections::hash_map::Entry;
 
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, FragmentInfo};
+use crate::fragment::{FragmentId, FragmentInfo, WrittenForm};
 use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 
 /// Bytes of a length in a file.
-pub(super) const LENGTH: usize = size_of::<u32>();
+pub(super) const LENGTH: usize = WrittenForm::LENGTH;
 
 /// Values, one behind the other.
 #[derive(Default)]

@@ -14,10 +14,13 @@ use crate::written::all;
 use crate::written::forms::{Faction, Name, Order, filled, read_name, universe, write_name};
 
 /// A value that counts itself.
-struct Kept(u32, #[expect(dead_code, reason = "it is dropped")] Counted);
+pub(super) struct Kept(
+    pub(super) u32,
+    #[expect(dead_code, reason = "it is dropped")] pub(super) Counted,
+);
 
 /// Where `Kept` fails: with an error, or with a panic.
-fn counting(universe: Universe, alive: &Arc<AtomicUsize>, panics: bool) -> Universe {
+pub(super) fn counting(universe: Universe, alive: &Arc<AtomicUsize>, panics: bool) -> Universe {
     let fail = move || match panics {
         true => resume_unwind(Box::new("burnt")),
         false => Err("burnt"),

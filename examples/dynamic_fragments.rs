@@ -1,4 +1,5 @@
-//! Fragments that no Rust type stands for: a schema tells their fields, a script has entities with them, a tool reads them.
+//! Fragments that no Rust type stands for: a schema tells their fields, a script has entities with them, a tool reads them, and
+//! copies one to another process.
 //!
 //!     cargo run --release --example dynamic_fragments
 //!
@@ -7,6 +8,7 @@
 use core::any::TypeId;
 use std::error::Error;
 
+use megachunk::entity::EntityMap;
 use megachunk::fragment::{FieldDefinition, FragmentInfo, PlainField, Values, ValuesMut};
 use megachunk::prelude::*;
 
@@ -266,6 +268,36 @@ fn set_number(column: &mut ValuesMut<'_>, row: usize, at: usize, number: i32) ->
     Ok(value.set_bytes(&bytes)?)
 }
 
+/// What a clipboard has of an entity: of each fragment its name, its shape and the value. (Bytes, which another process reads.)
+type Clipboard = Vec<(Box<str>, u64, Vec<u8>)>;
+
+fn copy(world: &World, entity: Entity) -> Anything<Clipboard> {
+    let all = world.fragments(entity)?.map(|info| {
+        let mut value = Vec::new();
+        world.get_dynamic(entity, info.id())?.write_to(&mut value)?;
+        Ok((info.name().into(), info.shape(), value))
+    });
+    all.collect()
+}
+
+/// Another one of it, in a world where numbers of fragments and handles are others.
+fn paste(world: &mut World, copied: &Clipboard, here: &EntityMap) -> Anything<Entity> {
+    let registry = world.registry();
+    let values = copied.iter().map(|(name, shape, bytes)| {
+        let info = registry.find(name);
+        let info = info.ok_or_else(|| format!("there is no {name}"))?;
+        info.expect_shape(*shape)?;
+        let mut bytes = &bytes[..];
+        let value = Value::read_from_remapped(registry, info.id(), &mut bytes, here)?;
+        match bytes {
+            [] => Ok(value),
+            _ => Err(format!("something is behind the {name}").into()),
+        }
+    });
+    let values = values.collect::<Anything<DynamicBundle>>()?;
+    Ok(world.create_dynamic(values)?)
+}
+
 fn main() -> Anything<()> {
     let mut world = World::new();
     let lines = |text: &'static str| text.lines().filter(|line| !line.trim().is_empty());
@@ -313,7 +345,28 @@ fn main() -> Anything<()> {
     assert!(pages[1].contains("  unit.target: ") && pages[1].contains("Entity = ant\n"));
     assert!(pages[1].contains("  path.corners.1.x: f32 = 2.5\n"));
 
+    // Into the clipboard, and out of it in another process, in which there is a bee, too.
+    let copied = copy(&world, all[0])?;
+    let mut other = World::new();
+    for line in ["blossom open:bool"].into_iter().chain(lines(SCHEMA)) {
+        define(other.registry(), line)?;
+    }
+    let bee = other.create(())?;
+    other.set_name(bee, "bee")?;
+    let here = [(all[1], bee)].into_iter().collect();
+    let ant = paste(&mut other, &copied, &here)?;
+    other.set_name(ant, "ant")?;
+    assert_eq!(page(&other, ant)?, pages[0]);
+
     // What makes no sense is refused, with names.
+    let mut older = World::new();
+    define(
+        older.registry(),
+        "unit target:entity armour:i32 health:i32 poisoned:bool",
+    )?;
+    define(older.registry(), "frozen")?;
+    let pasted = paste(&mut older, &copied, &here);
+    println!("refused: {}", pasted.err().ok_or("it should be refused")?);
     let registry = world.registry();
     let other = define(registry, "point x:f32 z:f32");
     println!("refused: {}", other.err().ok_or("it should be refused")?);

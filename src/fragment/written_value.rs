@@ -77,7 +77,13 @@ impl Values<'_> {
                 // SAFETY: one of the values of this fragment, lent to be read.
                 let written = unsafe { form.write(value, &mut one) };
                 written.map_err(|reason| not_written(row, &reason))?;
-                WrittenForm::append(&one, &mut all);
+                // No closure that may fail comes behind the only one.
+                let to = if self.len() == 1 {
+                    &mut *bytes
+                } else {
+                    &mut all
+                };
+                WrittenForm::append(&one, to);
             }
             bytes.append(&mut all);
             return Ok(());

@@ -57,7 +57,8 @@ fn universe() -> Result<Arc<Universe>, FragmentError> {
     Ok(Arc::new(universe))
 }
 
-/// What a packet carries to a client. Plain values: to send them is to send their bytes.
+/// What a packet carries to a client. Plain values: to send them is to send their bytes. (Of what is known at run time only, or is
+/// more than its bytes: `Values::write_to`, and `Value::read_from_remapped` there.)
 #[derive(Default)]
 struct Update {
     /// Which of the packets to this client it is.

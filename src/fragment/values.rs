@@ -410,10 +410,13 @@ impl<'w> ValuesMut<'w> {
     }
 
     /// Replaces the entities that values of a plain fragment name by what they have become, as [`EntityMap::apply`] does with
-    /// one whose type is known; whether they can name any. Once per value: a new handle may be another's old one.
+    /// one whose type is known, and those that values of another one name by the function that was
+    /// [registered](crate::fragment::FragmentRegistry::register_map_entities) for its type; whether they can name any. Once per
+    /// value: a new handle may be another's old one. (What closures write is also led over [as it is
+    /// read](Value::read_from_remapped).)
     ///
-    /// If the type's own [`Plain::MAP_ENTITIES`] panics, that value and those behind it are as before. (Of values that closures
-    /// write, [`Value::read_from_remapped`] has them named as they are read.)
+    /// If the type's own [`Plain::MAP_ENTITIES`] panics, that value and those behind it are as before; if such a function does,
+    /// that value is as it has left it.
     ///
     /// ```
     /// use megachunk::entity::EntityMap;
@@ -431,13 +434,20 @@ impl<'w> ValuesMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::NotPlain`].
+    /// [`FragmentError::NotPlain`], and no function was registered.
     pub fn map_entities(self, entities: &EntityMap) -> Result<bool, FragmentError> {
-        check_bytes(self.info)?;
-        let Some(map) = self.info.map_entities() else {
-            return Ok(false);
-        };
         let size = self.info.layout().size();
+        let Some(map) = self.info.map_entities() else {
+            // What a plain type says itself goes before, as in groups.
+            let Some(map) = self.info.map_value() else {
+                return check_bytes(self.info).map(|()| false);
+            };
+            for row in 0..self.len {
+                // SAFETY: one of the values, of the type that the function is for, and lent to nobody else.
+                unsafe { map.apply(self.first.wrapping_add(row * size), entities) };
+            }
+            return Ok(true);
+        };
         // What is changed is a copy, until it is a value again.
         let mut copy = vec![0; size];
         for row in 0..self.len {

@@ -305,6 +305,57 @@ fn handles_mean_who_is_meant_here() {
     assert_eq!(lent.bytes().unwrap()[..8], bytes_of(here));
 }
 
+/// Whom a value names that is more than its bytes; and a number, which is not written.
+#[derive(Debug, PartialEq)]
+struct Crew(Vec<Entity>, u32);
+
+#[test]
+fn a_function_that_was_registered_leads_over_values_that_are_lent() {
+    let mut world = World::new();
+    let registry = world.registry();
+    let write = |crew: &Crew, bytes: &mut Vec<u8>| {
+        bytes.extend(crew.0.iter().flat_map(|&one| bytes_of(one)));
+    };
+    let crew = registry
+        .register_written_as("crew", write, |bytes, _| -> Result<Crew, &str> {
+            let (all, _) = bytes.as_chunks::<4>();
+            let part = |at: usize| u32::from_ne_bytes(all[at]);
+            let all = (0..all.len()).step_by(2);
+            let all = all.map(|at| Entity::new(part(at), part(at + 1)).ok_or("nobody"));
+            Ok(Crew(all.collect::<Result<_, _>>()?, 7))
+        })
+        .unwrap()
+        .id();
+    let all: Vec<Entity> = (0..4).map(|_| world.create(()).unwrap()).collect();
+    let map: EntityMap = [(all[0], all[1]), (all[1], all[2])].into_iter().collect();
+    let bytes = [&[16, 0, 0, 0][..], &bytes_of(all[0]), &bytes_of(all[3])].concat();
+    let mut value = Value::read_from(world.registry(), crew, &mut &bytes[..]).unwrap();
+    let lent = value.lend_mut(world.registry()).unwrap();
+    let refused = lent.map_entities(&map).unwrap_err();
+    assert!(matches!(refused, FragmentError::NotPlain { .. }));
+
+    let lead = |crew: &mut Crew, entities: &EntityMap| {
+        let all = crew.0.iter_mut();
+        all.for_each(|one| *one = entities.get(*one).unwrap_or(*one));
+    };
+    world.registry().register_map_entities(lead).unwrap();
+    let lent = value.lend_mut(world.registry()).unwrap();
+    assert_eq!(lent.map_entities(&map), Ok(true));
+    let ant = world.create_dynamic(value.into()).unwrap();
+    assert_eq!(world.get(ant), Ok(&Crew(vec![all[1], all[3]], 7)));
+    // A column: each value once.
+    world.create((Crew(vec![all[0]], 1),)).unwrap();
+    let mut query = DynamicQuery::builder(&world).write(crew).build().unwrap();
+    query.on(&mut world).unwrap().for_each_chunk(|mut chunk| {
+        assert_eq!(chunk.write(crew).unwrap().map_entities(&map), Ok(true));
+    });
+    let mut query = world.query::<&Crew, ()>().unwrap();
+    let mut now = Vec::new();
+    query.for_each(|crew: &Crew| now.push(crew.0.clone()));
+    now.sort();
+    assert_eq!(now, [vec![all[1]], vec![all[2], all[3]]]);
+}
+
 #[test]
 fn a_value_that_could_not_be_read_is_not_written() {
     let mut world = World::new();

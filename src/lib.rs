@@ -231,7 +231,7 @@ pub mod sync;
 pub mod template;
 #[cfg(all(feature = "world", not(loom)))]
 mod whole_file;
-#[cfg(all(feature = "world", not(loom)))]
+#[cfg(feature = "world")]
 pub mod workers;
 #[cfg(all(feature = "world", not(loom)))]
 pub mod world;

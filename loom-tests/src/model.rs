@@ -4,8 +4,9 @@
 //! loom's own environment variables) says so in its line, so that no partial run passes for a
 //! whole one.
 
-use std::sync::Arc;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Instant;
 
 /// How many times an execution may take the processor from a thread that could go on.
@@ -56,7 +57,8 @@ impl Bound {
 /// `model <name> executions=<n> seconds=<s> bound=<b>` past the test harness' capture.
 ///
 /// # Panics
-/// As `body` does in some execution; also on a deadlock, a data race on a cell, a leaked `Arc`.
+/// As `body` does in some execution; also on a deadlock, a data race on a cell, a leaked `Arc`. And if what it calls lets such
+/// a panic go: one that is part of a model is begun by [`resume_unwind`](std::panic::resume_unwind).
 pub fn model(name: &str, bound: Bound, body: impl Fn() + Send + Sync + 'static) {
     check(name, bound, Box::new(body));
 }
@@ -71,10 +73,12 @@ fn check(name: &str, bound: Bound, body: Box<dyn Fn() + Send + Sync>) {
     let executions = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&executions);
     let start = Instant::now();
+    let panics = panics_here();
     builder.check(move || {
         counted.fetch_add(1, Ordering::Relaxed);
         body();
     });
+    assert_eq!(panics_here(), panics, "{name}: a panic went nowhere");
     let bound = match bound.preemptions() {
         None => "exhaustive".to_owned(),
         Some(bound) => bound.to_string(),
@@ -85,4 +89,20 @@ fn check(name: &str, bound: Bound, body: Box<dyn Fn() + Send + Sync>) {
         executions.load(Ordering::Relaxed),
         start.elapsed().as_secs_f64(),
     ));
+}
+
+/// How many panics have begun on this thread of the system, which all threads of a model run on: since the first call.
+fn panics_here() -> u64 {
+    thread_local! {
+        static PANICS: Cell<u64> = const { Cell::new(0) };
+    }
+    static COUNTS: Once = Once::new();
+    COUNTS.call_once(|| {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICS.set(PANICS.get() + 1);
+            tell(panic);
+        }));
+    });
+    PANICS.get()
 }

@@ -8,7 +8,7 @@ use megachunk_loom_tests::schedules::explore;
 use megachunk_loom_tests::schedules::worlds::MODELS;
 
 /// Mutant, the model that finds it.
-const KILLED: [(&str, &str); 6] = [
+const KILLED: [(&str, &str); 7] = [
     (
         "bag_reads_then_writes",
         "a_schedule_side_by_side_whose_jobs_are_late_or_dropped",
@@ -20,6 +20,10 @@ const KILLED: [(&str, &str); 6] = [
     (
         "flush_forgets_magazine",
         "threads_that_end_give_their_ids_back",
+    ),
+    (
+        "helpers_panic_kept_late",
+        "a_tree_of_asks_with_loops_within_and_a_panic_does_each_row_once",
     ),
     (
         "pool_give_blindly",

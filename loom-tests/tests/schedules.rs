@@ -41,6 +41,11 @@ fn a_schedule_side_by_side_whose_jobs_are_late_or_dropped() {
 }
 
 #[test]
+fn a_tree_of_asks_with_loops_within_and_a_panic_does_each_row_once() {
+    model("a_tree_of_asks_with_loops_within_and_a_panic_does_each_row_once");
+}
+
+#[test]
 fn a_schedule_can_be_run_again() {
     for (name, body) in MODELS {
         explore_twice(name, body);

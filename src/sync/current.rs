@@ -20,10 +20,10 @@
 
 use core::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::helpers::Kept;
-use super::{Arc, thread_local};
+use super::thread_local;
 use crate::panics::{Panicked, forget, note, said, tell};
 use crate::workers::{Job, MOST_THREADS, Workers};
 
@@ -304,10 +304,11 @@ impl Scopes {
     fn kept(&mut self, workers: &Arc<dyn Workers>) -> Kept {
         let is_theirs = |of: &Weak<_>| core::ptr::addr_eq(of.as_ptr(), Arc::as_ptr(workers));
         if let Some((_, kept)) = self.kept.iter().find(|(of, _)| is_theirs(of)) {
-            return Arc::clone(kept);
+            return Kept::clone(kept);
         }
         let kept = Kept::default();
-        self.kept.push((Arc::downgrade(workers), Arc::clone(&kept)));
+        self.kept
+            .push((Arc::downgrade(workers), Kept::clone(&kept)));
         kept
     }
 
@@ -316,7 +317,7 @@ impl Scopes {
         let Self { all, kept, .. } = self;
         let is_used = |kept: &Kept| {
             all.iter().any(|scope| match &scope.current {
-                Current::Own(own) => Arc::ptr_eq(&own.kept, kept),
+                Current::Own(own) => Kept::ptr_eq(&own.kept, kept),
                 Current::Rayon | Current::Nobody => false,
             })
         };
@@ -444,6 +445,7 @@ fn names() -> MutexGuard<'static, Vec<Option<Arc<str>>>> {
 }
 
 /// What the program calls the thread of a number, if it does.
+#[cfg_attr(loom, expect(dead_code, reason = "models write no trace"))]
 pub(crate) fn name_of(number: u32) -> Option<Arc<str>> {
     let at = number.checked_sub(1)? as usize;
     names().get(at)?.clone()

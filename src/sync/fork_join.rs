@@ -256,6 +256,10 @@ impl Drop for StopOnPanic<'_> {
 ///
 /// If one panics, the panic comes back when the others are done with what they have taken; the tasks that are left are
 /// dropped.
+#[cfg_attr(
+    loom,
+    expect(dead_code, reason = "models say how many threads there are")
+)]
 pub(crate) fn map<T: Send, R: Send>(tasks: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<R> {
     map_on(threads(), tasks, run)
 }
@@ -270,6 +274,7 @@ pub(crate) fn map_on<T: Send, R: Send>(
 }
 
 /// The same, with something that each worker makes itself and keeps from task to task.
+#[cfg_attr(loom, expect(dead_code, reason = "as `map`"))]
 pub(crate) fn map_with<T: Send, R: Send, S>(
     tasks: Vec<T>,
     scratch: impl Fn() -> S + Sync,

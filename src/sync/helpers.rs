@@ -16,13 +16,15 @@
 
 use core::ops::Deref;
 use core::time::Duration;
+use std::sync::Arc;
 
+#[cfg(not(loom))]
 use crossbeam_utils::CachePadded;
 
 use super::atomic::{AtomicUsize, Ordering};
 use super::current::{self, Current};
 use super::gate::Gate;
-use super::{Arc, Mutex, thread};
+use super::{Mutex, mutant, nap, thread};
 use crate::panics::{Panicked, first, forget, note, resume};
 use crate::workers::Job;
 
@@ -61,6 +63,7 @@ impl Lent<'_> {
         }
         let calls = self.place.is_some() && self.place == current::place();
         match current::helping_with(call) + usize::from(calls) {
+            _ if mutant::active("waiting_helper_takes_place") => {}
             0 => {}
             1 => {
                 work();
@@ -70,10 +73,13 @@ impl Lent<'_> {
         }
         // Ordering: Relaxed, twice: a count that nothing follows from.
         let is_let_in = self.at_work.fetch_add(1, Ordering::Relaxed) < self.most;
+        let is_let_in = is_let_in || mutant::active("helpers_without_end");
         if is_let_in {
             work();
         }
-        self.at_work.fetch_sub(1, Ordering::Relaxed);
+        if !mutant::active("helper_keeps_place") {
+            self.at_work.fetch_sub(1, Ordering::Relaxed);
+        }
         is_let_in
     }
 }
@@ -83,6 +89,7 @@ pub(crate) struct Call {
     gate: Gate,
     lent: *const Lent<'static>,
     /// The thread of the pool that called, if it is one.
+    #[cfg_attr(loom, expect(dead_code, reason = "models have no pool"))]
     caller: Option<usize>,
     /// Jobs in that thread's own queue that nobody has begun.
     left: AtomicUsize,
@@ -96,6 +103,7 @@ unsafe impl Send for Call {}
 unsafe impl Sync for Call {}
 
 /// Jobs from outside of the pool that nobody has begun.
+#[cfg(not(loom))]
 static UNANSWERED: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
 
 /// Jobs for a program's own workers, of one thread's scopes, that these have neither begun nor dropped. A number of its own: who keeps
@@ -103,7 +111,7 @@ static UNANSWERED: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(
 pub(crate) type Kept = Arc<AtomicUsize>;
 
 /// So many of them are enough to see that the pool has no time: no more are left there.
-const ENOUGH: usize = 4_096;
+const ENOUGH: usize = if cfg!(loom) { 3 } else { 4_096 };
 
 /// That one of them more is there, until this is dropped.
 pub(crate) struct Unanswered<C: Deref<Target = AtomicUsize>>(C);
@@ -122,12 +130,14 @@ impl<C: Deref<Target = AtomicUsize>> Unanswered<C> {
 
 impl<C: Deref<Target = AtomicUsize>> Drop for Unanswered<C> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        if !mutant::active("job_counts_for_ever") {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 /// How often a thread of a pool looks for other work before it sleeps, and how long it sleeps at a time.
-const LOOKS: u32 = 32;
+const LOOKS: u32 = if cfg!(loom) { 0 } else { 32 };
 const NAP: Duration = Duration::from_micros(100);
 
 /// How often a thread in no pool looks whether its helpers have left before it sleeps: some microseconds.
@@ -194,13 +204,16 @@ pub(crate) fn with_helpers(
     let mut idle = 0;
     // Nothing unwinds out of it: helpers may be inside. Nor does a panic that is none of `own`'s keep that from going on.
     loop {
-        let view = call.gate.look();
+        let mut view = call.gate.look();
         let mut did = false;
         // Who has panicked does no more.
         if panicked.is_none() {
             note(&mut panicked, || did = own(&call));
             // What it ran may have waited, and taken what woke this thread when the last one left: look again before a sleep.
             did |= panicked.is_some();
+        }
+        if mutant::active("caller_looks_late") {
+            view = call.gate.look();
         }
         if did {
             idle = 0;
@@ -245,16 +258,23 @@ fn pause(idle: &mut u32, most: usize, is_empty: impl Fn() -> bool) {
             *idle += 1;
             thread::yield_now();
         }
-        _ => thread::park_timeout(NAP),
+        _ => nap(NAP),
     }
 }
 
 impl Call {
     /// Asks so many threads for help.
     pub(crate) fn ask(self: &Arc<Self>, helpers: usize) {
-        if !current::is_rayon() {
-            return self.ask_own(helpers);
+        #[cfg(not(loom))]
+        if current::is_rayon() {
+            return self.ask_pool(helpers);
         }
+        self.ask_own(helpers);
+    }
+
+    /// Asks so many of the current pool. (Rayon's threads are none that a model can walk.)
+    #[cfg(not(loom))]
+    fn ask_pool(self: &Arc<Self>, helpers: usize) {
         let thread = rayon::current_thread_index();
         let (outside, own) = (thread.is_none(), thread.is_some() && thread == self.caller);
         for _ in 0..helpers {
@@ -320,10 +340,14 @@ impl Call {
                 lent.current.clone().help(lent.root, name, help);
             });
         });
-        if !is_let_in {
+        if !is_let_in && !mutant::active("turned_away_asks_nobody") {
             note(&mut panicked, || self.ask_in_passing(lent, number));
         }
-        if panicked.is_some() {
+        if mutant::active("helpers_panic_kept_late") {
+            drop(inside);
+            return self.keep(panicked);
+        }
+        if panicked.is_some() && !mutant::active("helpers_panic_is_lost") {
             self.keep(panicked);
         }
         drop(inside);

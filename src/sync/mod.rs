@@ -14,15 +14,15 @@
 pub mod atomic;
 #[cfg(all(feature = "world", not(loom)))]
 pub(crate) mod caller;
-#[cfg(all(feature = "world", not(loom)))]
+#[cfg(feature = "world")]
 pub(crate) mod current;
-#[cfg(all(feature = "world", not(loom)))]
+#[cfg(feature = "world")]
 pub(crate) mod fork_join;
 pub mod gate;
 pub mod geometry;
 #[cfg(feature = "world")]
 pub mod graph;
-#[cfg(all(feature = "world", not(loom)))]
+#[cfg(feature = "world")]
 pub(crate) mod helpers;
 pub(crate) mod lease;
 pub(crate) mod local;
@@ -63,6 +63,8 @@ pub use loom::{cell::UnsafeCell, sync::Arc, thread};
 #[cfg(not(loom))]
 pub use std::{sync::Arc, thread};
 
+#[cfg(loom)]
+pub(crate) use modelled::{caller, local_to_threads as thread_local};
 #[cfg(shuttle)]
 pub(crate) use shuttle::thread_local;
 #[cfg(not(any(loom, shuttle)))]
@@ -72,6 +74,18 @@ pub(crate) use std::thread_local;
 mod cell;
 #[cfg(not(loom))]
 pub use cell::UnsafeCell;
+
+/// Sleeps so long, or until somebody wakes this thread. (There is no time in loom: it sleeps until then.)
+#[cfg(feature = "world")]
+pub(crate) fn nap(time: core::time::Duration) {
+    #[cfg(loom)]
+    {
+        _ = time;
+        thread::park();
+    }
+    #[cfg(not(loom))]
+    thread::park_timeout(time);
+}
 
 /// Tells the processor (or the model checker) that this thread waits for another.
 #[inline]

@@ -1,7 +1,11 @@
 //! What loom models need of the sync room and nobody else does. Exists under `cfg(loom)` only.
 
+use std::sync::Arc;
+
 use crossbeam_utils::CachePadded;
 
+use super::fork_join;
+use super::helpers::{Call, with_helpers};
 use super::local::{Lag, Lagging, Node, Registry};
 
 /// A thread's cache in a model's hands. Dropped, it does what the end of its thread does.
@@ -92,4 +96,62 @@ impl Lags {
         let found = search();
         (self.0.quiet(own) == Some(quiet)).then_some(found)
     }
+}
+
+/// A call for helpers, in the hands of who has called, and of those who help.
+#[derive(Clone, Copy)]
+pub struct Calling<'c>(&'c Arc<Call>);
+
+impl Calling<'_> {
+    /// Asks so many threads.
+    pub fn ask(self, helpers: usize) {
+        self.0.ask(helpers);
+    }
+
+    /// Wakes the thread that has called.
+    pub fn wake(self) {
+        self.0.wake();
+    }
+}
+
+impl core::fmt::Debug for Calling<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Calling").finish_non_exhaustive()
+    }
+}
+
+/// Calls for helpers, as all parallel work does: `most` at once, of whom each that has a number, from 1, asks as many
+/// others as `below` says, and then does `help`; `own` is called until it says that there was nothing to do while nobody
+/// helped.
+///
+/// # Panics
+/// As `own` or `help` does.
+pub fn call_for_helpers(
+    most: usize,
+    below: impl Fn(usize) -> usize + Sync,
+    help: impl Fn(Calling<'_>, usize) + Sync,
+    mut own: impl FnMut(Calling<'_>) -> bool,
+) {
+    let help = |call: &Arc<Call>, number| help(Calling(call), number);
+    with_helpers(most, below, help, |call| own(Calling(call)));
+}
+
+/// What `run` makes of each task, in order, on so many threads at most.
+///
+/// # Panics
+/// As `run` does.
+pub fn share_out<T: Send, R: Send>(
+    threads: usize,
+    tasks: Vec<T>,
+    run: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    fork_join::map_on(threads, tasks, run)
+}
+
+/// Does `own` on this thread, and the tasks meanwhile on others that the workers say they have.
+///
+/// # Panics
+/// As `own` or `run` does.
+pub fn do_beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T) + Sync) {
+    fork_join::beside(own, tasks, run);
 }

@@ -257,3 +257,29 @@ impl<T> AtomicPtr<T> {
         self.word.compare_exchange(current, new, success, failure)
     }
 }
+
+/// loom's thread-locals, said as the standard library's are.
+macro_rules! local_to_threads {
+    ($($(#[$attribute:meta])* static $name:ident: $type:ty = const $init:block;)*) => {
+        loom::thread_local! {
+            $($(#[$attribute])* static $name: $type = $init;)*
+        }
+    };
+}
+pub(crate) use local_to_threads;
+
+/// For whom helpers work, where there are no spans and nothing is measured.
+pub(crate) mod caller {
+    /// Nobody of whom there is anything to say.
+    pub(crate) struct Caller;
+
+    impl Caller {
+        pub(crate) fn here() -> Self {
+            Self
+        }
+
+        pub(crate) fn help<R>(&self, work: impl FnOnce() -> R) -> R {
+            work()
+        }
+    }
+}

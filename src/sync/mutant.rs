@@ -50,6 +50,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "an entity created while its phase was read is taken for condemned",
     ),
     (
+        "caller_looks_late",
+        "who has called asks who is inside after it has looked for what was left, not before",
+    ),
+    (
         "claim_relaxed",
         "a claim does not see what the last owner of the slots did",
     ),
@@ -153,6 +157,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a gate is closed though somebody was inside at the look, and is still",
     ),
     (
+        "gate_enters_closed",
+        "who comes when a gate is closed goes inside",
+    ),
+    (
         "gate_forgets_entries",
         "a gate is closed though somebody has come and gone since the look",
     ),
@@ -187,6 +195,22 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "help_relaxed",
         "as `bury_relaxed`, where another thread helped",
+    ),
+    (
+        "helper_keeps_place",
+        "who has helped is counted among those at work for ever",
+    ),
+    (
+        "helpers_panic_is_lost",
+        "a helper's panic ends with the helper",
+    ),
+    (
+        "helpers_panic_kept_late",
+        "a helper's panic is kept for who has called when the helper has left",
+    ),
+    (
+        "helpers_without_end",
+        "who comes helps, however many are at work",
     ),
     (
         "hints_agreed_relaxed",
@@ -231,6 +255,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "idle_relaxed",
         "who sees that somebody was idle does not see that it was opened",
+    ),
+    (
+        "job_counts_for_ever",
+        "a job that was run or dropped is counted among those that wait",
     ),
     (
         "kill_again_relaxed",
@@ -635,6 +663,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "take_relaxed",
         "who takes a chunk does not see its last user, nor its memory",
+    ),
+    (
+        "turned_away_asks_nobody",
+        "who finds enough at work does not ask those below it",
+    ),
+    (
+        "waiting_helper_takes_place",
+        "who waits in the middle of a call and runs another job of it takes another's place",
     ),
     (
         "whole_claim_by_or",

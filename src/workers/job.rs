@@ -2,9 +2,10 @@
 
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
 
+use crate::sync::current;
 use crate::sync::helpers::{Call, Kept, Unanswered};
-use crate::sync::{Arc, current};
 
 /// A part of parallel work, for a thread that has time for it: what [`Workers::spawn`](super::Workers::spawn) is given.
 ///

@@ -48,6 +48,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::a_guessed_handle_dies_only_after_it_was_created",
     ),
     (
+        "caller_looks_late",
+        "workers::what_a_helper_leaves_is_found_by_who_has_called",
+    ),
+    (
         "claim_relaxed",
         "entity_claims::a_slot_that_is_released_and_claimed_has_the_next_version",
     ),
@@ -172,6 +176,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_gate::who_is_inside_asks_another_and_the_owner_helps_itself",
     ),
     (
+        "gate_enters_closed",
+        "sync_gate::who_closes_a_gate_has_seen_all_that_was_done_inside",
+    ),
+    (
         "gate_forgets_entries",
         "sync_gate::a_gate_is_not_closed_on_what_was_found_before_somebody_came",
     ),
@@ -206,6 +214,22 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "help_relaxed",
         "entity_words::who_sees_a_death_that_was_helped_sees_what_its_destroyer_did_before",
+    ),
+    (
+        "helper_keeps_place",
+        "workers::who_comes_when_another_has_left_has_its_place",
+    ),
+    (
+        "helpers_panic_is_lost",
+        "workers::a_panic_of_one_helper_comes_back_behind_the_other",
+    ),
+    (
+        "helpers_panic_kept_late",
+        "workers::a_panic_of_one_helper_comes_back_behind_the_other",
+    ),
+    (
+        "helpers_without_end",
+        "workers::who_is_turned_away_asks_those_below_it",
     ),
     (
         "hints_agreed_relaxed",
@@ -250,6 +274,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "idle_relaxed",
         "sync_pool::who_records_beside_an_idle_one_is_not_missed",
+    ),
+    (
+        "job_counts_for_ever",
+        "workers::jobs_that_wait_are_counted_until_they_are_run_or_let_go",
     ),
     (
         "kill_again_relaxed",
@@ -666,6 +694,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "take_relaxed",
         "chunk_takes::a_run_that_is_given_back_is_taken_as_it_was_left",
+    ),
+    (
+        "turned_away_asks_nobody",
+        "workers::who_is_turned_away_asks_those_below_it",
+    ),
+    (
+        "waiting_helper_takes_place",
+        "workers::who_waits_in_a_call_is_let_in_beside_as_many_as_may_be",
     ),
     (
         "whole_claim_by_or",

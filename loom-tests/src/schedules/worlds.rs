@@ -16,7 +16,7 @@ use super::shared;
 pub type Model = (&'static str, fn());
 
 /// All models.
-pub const MODELS: [Model; 6] = [
+pub const MODELS: [Model; 7] = [
     (
         "recorders_leave_the_same_world_whoever_is_first",
         recorders_leave_the_same_world_whoever_is_first,
@@ -40,6 +40,10 @@ pub const MODELS: [Model; 6] = [
     (
         "a_schedule_side_by_side_whose_jobs_are_late_or_dropped",
         shared::a_schedule_side_by_side_whose_jobs_are_late_or_dropped,
+    ),
+    (
+        "a_tree_of_asks_with_loops_within_and_a_panic_does_each_row_once",
+        shared::a_tree_of_asks_with_loops_within_and_a_panic_does_each_row_once,
     ),
 ];
 

@@ -32,4 +32,5 @@ mod sync_graph;
 mod sync_pool;
 mod sync_refreshed;
 mod sync_shares;
+mod workers;
 mod world_attached;

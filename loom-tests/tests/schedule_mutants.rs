@@ -8,7 +8,7 @@ use megachunk_loom_tests::schedules::explore;
 use megachunk_loom_tests::schedules::worlds::MODELS;
 
 /// Mutant, the model that finds it.
-const KILLED: [(&str, &str); 7] = [
+const KILLED: [(&str, &str); 8] = [
     (
         "bag_reads_then_writes",
         "a_schedule_side_by_side_whose_jobs_are_late_or_dropped",
@@ -18,11 +18,15 @@ const KILLED: [(&str, &str); 7] = [
         "recorders_leave_the_same_world_whoever_is_first",
     ),
     (
+        "end_asked_before_giving_back",
+        "what_is_recorded_as_a_world_ends_is_gone_while_others_could_record",
+    ),
+    (
         "flush_forgets_magazine",
         "threads_that_end_give_their_ids_back",
     ),
     (
-        "helpers_panic_kept_late",
+        "helpers_panic_is_lost",
         "a_tree_of_asks_with_loops_within_and_a_panic_does_each_row_once",
     ),
     (

@@ -31,6 +31,11 @@ fn threads_that_end_give_their_ids_back() {
 }
 
 #[test]
+fn what_is_recorded_as_a_world_ends_is_gone_while_others_could_record() {
+    model("what_is_recorded_as_a_world_ends_is_gone_while_others_could_record");
+}
+
+#[test]
 fn a_flush_that_threads_share_leaves_the_same_world() {
     model("a_flush_that_threads_share_leaves_the_same_world");
 }

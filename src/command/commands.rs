@@ -7,6 +7,7 @@ mod lend;
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::command::lane::Lane;
@@ -71,8 +72,7 @@ use crate::world::World;
 /// ```
 ///
 /// What a task keeps across an `await` is [`WeakCommands`](crate::command::WeakCommands):
-/// [`ParallelCommands`](crate::command::ParallelCommands) keep the world's memory, and may keep a closure that was recorded as the
-/// world ended, for whose answer the task waits.
+/// [`ParallelCommands`](crate::command::ParallelCommands) keep the world's memory.
 ///
 /// # In threads
 ///
@@ -142,7 +142,8 @@ pub struct Commands<'q> {
     /// The first field, because the compiler speaks of the first that is not `Sync`.
     _of_one_thread: PhantomData<dyn ParallelLoopsRecordByParallelCommands>,
     pub(super) queue: &'q Queue,
-    pub(super) lane: Lent<'q, Lane>,
+    /// Goes back to the queue in `drop`.
+    pub(super) lane: ManuallyDrop<Lent<'q, Lane>>,
     pub(super) precedence: Precedence,
     pub(super) ids: Ids<'q>,
 }
@@ -179,7 +180,7 @@ impl<'q> Commands<'q> {
         Self {
             _of_one_thread: PhantomData,
             queue,
-            lane,
+            lane: ManuallyDrop::new(lane),
             precedence,
             ids: Ids {
                 stripe,
@@ -233,7 +234,9 @@ impl Drop for Commands<'_> {
             stripe.close(&self.lane.universe);
         }
         self.lane.by_chance += self.ids.by_chance;
-        self.queue.close(&mut self.lane, self.precedence);
+        // SAFETY: nobody asks for it after this.
+        let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
+        self.queue.close(lane, self.precedence);
     }
 }
 

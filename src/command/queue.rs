@@ -13,8 +13,9 @@ use crate::command::stripes::Stripe;
 use crate::fragment::FragmentRegistry;
 use crate::panics::tell;
 use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::end::End;
 use crate::sync::openings::Openings;
-use crate::sync::pool::{Lent, Pool};
+use crate::sync::pool::{Lent, Pool, Taken};
 use crate::world::check::{Found, Held};
 use crate::world::{Attachment, Pending, Seat, World, new_identity};
 
@@ -32,8 +33,8 @@ pub(crate) struct Queue {
     chunks: AtomicU32,
     /// Flushes under way: closures may flush, too.
     pub(super) nesting: Nesting,
-    /// The world has ended.
-    ended: AtomicU32,
+    /// That the world has ended.
+    ended: End,
     /// 1 once somebody has had it weakly, until nobody is seen to have it so: who has can have it again at any moment.
     lent_weakly: AtomicU32,
     /// Goes last, after the lanes: the directory names their chunks by the world's number, which goes with it.
@@ -51,7 +52,7 @@ impl Queue {
             recorders: CachePadded::new(Openings::new()),
             chunks: AtomicU32::new(1 | GROW),
             nesting: Nesting::new(),
-            ended: AtomicU32::new(0),
+            ended: End::new(),
             lent_weakly: AtomicU32::new(0),
             seat: Arc::clone(seat),
         }
@@ -116,30 +117,31 @@ impl Queue {
     }
 
     /// Takes a recorder's lane back. If the world is gone, so is what was recorded.
-    pub(super) fn close(&self, lane: &mut Lent<'_, Lane>, precedence: Precedence) {
+    pub(super) fn close(&self, mut lane: Lent<'_, Lane>, precedence: Precedence) {
         lane.close(precedence);
-        // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the lane to
-        // the end of the queue.
-        if self.ended.load(Ordering::Acquire) == 1 && !lane.is_empty() {
-            tell_of_lost(&self.seat, lane);
-            **lane = Lane::new(self.seat.universe(), self.seat.number);
+        if self.ended.is_said() && !lane.is_empty() {
+            self.lose(&mut lane);
         }
+        let waits = !lane.is_empty();
         // What a recorder holds back that stays open is its own thread's, and nothing that a flush
         // has missed.
-        match lane.is_empty() {
-            true => lane.leave(),
-            false => lane.keep(precedence.number),
+        match waits {
+            false => lane.leave(),
+            true => lane.keep(precedence.number),
         }
         // Before it goes back: who finds it there has counted it.
         if lane.is_settled() {
             self.recorders.idle();
         }
+        // The end of the world may have come since this has asked, and not have found the lane.
+        if self.ended.gives_back(lane) && waits {
+            self.empty(self.lanes.take_all());
+        }
     }
 
     /// Whether the world has ended. Wait-free.
     pub(super) fn has_ended(&self) -> bool {
-        // Ordering: as in `close`.
-        self.ended.load(Ordering::Acquire) == 1
+        self.ended.is_said()
     }
 
     /// Has somebody have it weakly.
@@ -174,18 +176,24 @@ impl Queue {
     /// Lanes have come back that were away: if the world has ended in the meantime, they keep nothing.
     pub(super) fn take_back(&self) {
         if self.has_ended() {
-            self.empty();
+            self.empty(self.lanes.take_all());
         }
     }
 
-    fn empty(&self) {
-        for mut lane in self.lanes.take_all() {
-            if !lane.is_empty() {
-                tell_of_lost(&self.seat, &lane);
-            }
-            *lane = Lane::new(self.seat.universe(), self.seat.number);
+    fn empty(&self, lanes: Taken<'_, Lane>) {
+        for mut lane in lanes {
+            self.lose(&mut lane);
             lane.leave();
         }
+    }
+
+    /// What was recorded in a lane is gone, and the lane's memory.
+    #[cold]
+    fn lose(&self, lane: &mut Lane) {
+        if !lane.is_empty() {
+            tell_of_lost(&self.seat, lane);
+        }
+        *lane = Lane::new(self.seat.universe(), self.seat.number);
     }
 }
 
@@ -258,9 +266,7 @@ impl Attachment for Arc<Queue> {
     }
 
     fn world_ends(&self) {
-        // Ordering: Release pairs with the Acquire in `close`.
-        self.ended.store(1, Ordering::Release);
-        self.empty();
+        self.empty(self.ended.say(&self.lanes));
     }
 }
 

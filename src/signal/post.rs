@@ -10,8 +10,9 @@ use crate::signal::Signals;
 use crate::signal::kind::Kind;
 use crate::signal::mailbag::Mailbag;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::end::End;
 use crate::sync::openings::Openings;
-use crate::sync::pool::{Lent, Pool};
+use crate::sync::pool::{Lent, Pool, Taken};
 use crate::sync::roster::Roster;
 use crate::world::check::{Found, Held};
 use crate::world::waiting::Told;
@@ -29,8 +30,8 @@ pub(super) struct Post {
     pub(super) now: AtomicU64,
     /// 1 if the last collection has left signals for entities that are not built.
     pub(super) waits: AtomicU32,
-    /// The world has ended.
-    ended: AtomicU32,
+    /// That the world has ended.
+    ended: End,
 }
 
 /// The number of the next post.
@@ -47,7 +48,7 @@ impl Post {
             senders: CachePadded::new(Openings::new()),
             now: AtomicU64::new(now),
             waits: AtomicU32::new(0),
-            ended: AtomicU32::new(0),
+            ended: End::new(),
         }
     }
 
@@ -73,39 +74,44 @@ impl Post {
 
     /// Whether the world has ended. Wait-free.
     pub(super) fn has_ended(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `world_ends`.
-        self.ended.load(Ordering::Acquire) == 1
+        self.ended.is_said()
     }
 
     /// Takes a sender's bag back. If the world is gone, so is what was sent.
-    pub(super) fn close(&self, bag: &mut Lent<'_, Mailbag>, precedence: Precedence) {
+    pub(super) fn close(&self, mut bag: Lent<'_, Mailbag>, precedence: Precedence) {
         bag.close(precedence);
-        // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the bag to the
-        // end of the post.
-        if self.ended.load(Ordering::Acquire) == 1 {
-            **bag = Mailbag::default();
+        if self.ended.is_said() {
+            *bag = Mailbag::default();
         }
+        let waits = !bag.is_empty();
         // What a sender holds back that stays open is its own thread's, and nothing that a
         // collection has missed.
-        match bag.is_empty() {
-            true => {
+        match waits {
+            false => {
                 bag.leave();
                 // Before it goes back: who finds it there has counted it.
                 self.senders.idle();
             }
-            false => bag.keep(precedence.number),
+            true => bag.keep(precedence.number),
         }
+        // The end of the world may have come since this has asked, and not have found the bag.
+        if self.ended.gives_back(bag) && waits {
+            empty(self.bags.take_all());
+        }
+    }
+}
+
+/// What was sent in bags is gone, and their memory.
+fn empty(bags: Taken<'_, Mailbag>) {
+    for mut bag in bags {
+        *bag = Mailbag::default();
+        bag.leave();
     }
 }
 
 impl Attachment for Arc<Post> {
     fn world_ends(&self) {
-        // Ordering: Release pairs with the Acquire in `close`.
-        self.ended.store(1, Ordering::Release);
-        for mut bag in self.bags.take_all() {
-            *bag = Mailbag::default();
-            bag.leave();
-        }
+        empty(self.ended.say(&self.bags));
     }
 
     fn trim(&mut self) -> usize {
@@ -130,10 +136,7 @@ impl Attachment for Arc<Post> {
     }
 
     fn go_back(&mut self, time: u64, _: &mut Panicked) {
-        for mut bag in self.bags.take_all() {
-            *bag = Mailbag::default();
-            bag.leave();
-        }
+        empty(self.bags.take_all());
         // Ordering: Relaxed, as in `World::time` and `is_collected`.
         self.now.store(time, Ordering::Relaxed);
         self.waits.store(0, Ordering::Relaxed);

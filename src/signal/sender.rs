@@ -3,6 +3,7 @@
 use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
 use std::sync::Arc;
@@ -89,7 +90,8 @@ pub struct Signals<'q> {
     /// The first field, because the compiler speaks of the first that is not `Sync`.
     _of_one_thread: PhantomData<dyn ParallelLoopsSendByParallelSignals>,
     post: &'q Post,
-    bag: Lent<'q, Mailbag>,
+    /// Goes back to the post in `drop`.
+    bag: ManuallyDrop<Lent<'q, Mailbag>>,
     precedence: Precedence,
 }
 
@@ -192,7 +194,7 @@ impl<'q> Signals<'q> {
         Self {
             _of_one_thread: PhantomData,
             post,
-            bag,
+            bag: ManuallyDrop::new(bag),
             precedence,
         }
     }
@@ -503,7 +505,9 @@ impl<'q> Signals<'q> {
 
 impl Drop for Signals<'_> {
     fn drop(&mut self) {
-        self.post.close(&mut self.bag, self.precedence);
+        // SAFETY: nobody asks for it after this.
+        let bag = unsafe { ManuallyDrop::take(&mut self.bag) };
+        self.post.close(bag, self.precedence);
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) mod caller;
 #[cfg(feature = "world")]
 pub(crate) mod current;
 #[cfg(feature = "world")]
+pub mod end;
+#[cfg(feature = "world")]
 pub(crate) mod fork_join;
 pub mod gate;
 pub mod geometry;

@@ -103,6 +103,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a vertex is left without its thread being woken",
     ),
     (
+        "end_asked_before_giving_back",
+        "who gives something back beside an end has asked before whether it was said",
+    ),
+    (
+        "end_passes_by_what_is_away",
+        "an end passes by a slot that looks empty",
+    ),
+    (
         "failed_batch_keeps_ids",
         "a batch that fails loses the ids it took (as published)",
     ),
@@ -425,6 +433,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who takes an item does not see what the one before it did with it",
     ),
     (
+        "pool_give_release",
+        "who gives an item back behind a sweep does not see what was done before that",
+    ),
+    (
         "pool_list_relaxed",
         "as `pool_take_relaxed`, of items without a slot",
     ),
@@ -447,6 +459,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "pool_spare_relaxed",
         "who takes a thing that had no place does not see how it was left",
+    ),
+    (
+        "pool_sweep_acquire",
+        "who gives an item back behind a sweep does not see what its caller had done before",
     ),
     (
         "pool_take_first",

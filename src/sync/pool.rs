@@ -9,7 +9,8 @@
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing, or the
 //! spare ones, of which it puts all but the first back; [`lend`](Pool::lend) adds an item; a
 //! [`Lent`] that is dropped puts its item into an empty slot by a compare-and-swap, or in front of a
-//! list; [`take_all`](Pool::take_all) swaps every slot and both lists with nothing.
+//! list; [`take_all`](Pool::take_all) swaps every slot that is not empty and both lists with nothing, [`sweep`](Pool::sweep)
+//! every slot.
 //! [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
 //! Who gives an item back may [keep it for its own thread](Lent::keep): something waits in it for
@@ -34,7 +35,8 @@
 //! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one
 //! before it did with it. For whom an item is kept, and since when, is asked twice: before it is
 //! taken, so that nobody has it for a moment whom it is not for, and after, as another may have
-//! come to lie there. The first look into it is behind an Acquire, too.
+//! come to lie there. The first look into it is behind an Acquire, too. Giving back is also an Acquire, and a sweep a Release:
+//! who gives back behind one comes after it (see [`end`](super::end)).
 
 mod collected;
 mod fit;
@@ -336,7 +338,13 @@ impl<T> Pool<T> {
     /// Takes what is in a slot.
     fn empty(&self, slot: &AtomicPtr<Node<T>>) -> Option<Lent<'_, T>> {
         // Ordering: Acquire pairs with the Release in `give`.
-        let order = mutant::ordering("pool_take_relaxed", Ordering::Acquire);
+        self.empty_by(
+            slot,
+            mutant::ordering("pool_take_relaxed", Ordering::Acquire),
+        )
+    }
+
+    fn empty_by(&self, slot: &AtomicPtr<Node<T>>, order: Ordering) -> Option<Lent<'_, T>> {
         let node = slot.swap(ptr::null_mut(), order);
         // Not `then_some`: a `Lent` of nothing would be given back.
         (!node.is_null()).then(|| Lent { pool: self, node })
@@ -345,8 +353,9 @@ impl<T> Pool<T> {
     /// Puts a node back.
     fn give(&self, node: *mut Node<T>) {
         debug_assert!(!node.is_null(), "there is something to give back");
-        // Ordering: Release pairs with the Acquire of who takes the item.
-        let order = mutant::ordering("pool_give_relaxed", Ordering::Release);
+        // Ordering: Release pairs with the Acquire of who takes the item, Acquire with the Release of a sweep.
+        let order = mutant::ordering("pool_give_relaxed", Ordering::AcqRel);
+        let order = mutant::released("pool_give_release", order);
         for slot in self.slots_from_home() {
             // Ordering: Relaxed: a hint; the compare-and-swap decides.
             if !slot.load(Ordering::Relaxed).is_null() {
@@ -373,6 +382,24 @@ impl<T> Pool<T> {
     #[must_use]
     pub fn take_all(&self) -> Taken<'_, T> {
         self.take_where(|_| true, &[&self.spare, &self.list])
+    }
+
+    /// Takes all items that are not lent, by a read-modify-write of each slot and list, whatever lies there: who gives one
+    /// back that this has missed comes after what the caller did before.
+    #[must_use]
+    pub fn sweep(&self) -> Taken<'_, T> {
+        // Ordering: Acquire as in `empty`, Release pairs with the Acquire in `give`.
+        let order = match mutant::active("pool_sweep_acquire") {
+            true => Ordering::Acquire,
+            false => Ordering::AcqRel,
+        };
+        let mut all = Taken::new();
+        let slots = self.slots_from_home();
+        all.extend(slots.filter_map(|slot| self.empty_by(slot, order)));
+        for list in [&self.spare, &self.list] {
+            all.extend(self.take_list_by(list, order));
+        }
+        all
     }
 
     /// Takes all items that are not lent and in which something waits.
@@ -415,7 +442,17 @@ impl<T> Pool<T> {
     fn take_list(&self, list: &AtomicPtr<Node<T>>) -> impl Iterator<Item = Lent<'_, T>> {
         // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item
         // continues the release sequence of those below it.
-        let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
+        self.take_list_by(
+            list,
+            mutant::ordering("pool_list_relaxed", Ordering::Acquire),
+        )
+    }
+
+    fn take_list_by(
+        &self,
+        list: &AtomicPtr<Node<T>>,
+        order: Ordering,
+    ) -> impl Iterator<Item = Lent<'_, T>> {
         let mut node = list.swap(ptr::null_mut(), order);
         core::iter::from_fn(move || {
             let lent = (!node.is_null()).then(|| Lent { pool: self, node })?;

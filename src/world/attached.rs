@@ -19,8 +19,7 @@ pub(crate) trait Attachment: Any + Send + Sync {
     fn world_ends(&self);
 
     /// The world has ended: whether nobody else has this, so that it may go before the world's values do. It takes none of
-    /// users' values with it, but what a recorder has left at the last moment, or one that was forgotten; whose `drop` panics go
-    /// nowhere, as ever.
+    /// users' values with it, but what a recorder that was forgotten has; whose `drop` panics go nowhere, as ever.
     fn may_go(&mut self) -> bool {
         false
     }

@@ -104,6 +104,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_graph::who_is_rung_for_wakes_and_sees_what_was_done",
     ),
     (
+        "end_asked_before_giving_back",
+        "sync_end::what_is_recorded_beside_the_end_is_gone",
+    ),
+    (
+        "end_passes_by_what_is_away",
+        "sync_end::what_is_recorded_beside_the_end_is_gone",
+    ),
+    (
         "failed_batch_keeps_ids",
         "entity_claims::a_batch_that_fails_leaves_nothing_alive_and_loses_nothing",
     ),
@@ -444,6 +452,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
     ),
     (
+        "pool_give_release",
+        "sync_end::what_is_recorded_beside_the_end_is_gone",
+    ),
+    (
         "pool_list_relaxed",
         "sync_pool::what_lies_in_the_list_is_seen_as_it_was_left",
     ),
@@ -466,6 +478,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "pool_spare_relaxed",
         "sync_pool::what_had_no_place_is_found_again_by_who_takes_one_each",
+    ),
+    (
+        "pool_sweep_acquire",
+        "sync_end::what_is_recorded_beside_the_end_is_gone",
     ),
     (
         "pool_take_first",

@@ -16,7 +16,7 @@ use super::shared;
 pub type Model = (&'static str, fn());
 
 /// All models.
-pub const MODELS: [Model; 7] = [
+pub const MODELS: [Model; 8] = [
     (
         "recorders_leave_the_same_world_whoever_is_first",
         recorders_leave_the_same_world_whoever_is_first,
@@ -32,6 +32,10 @@ pub const MODELS: [Model; 7] = [
     (
         "threads_that_end_give_their_ids_back",
         threads_that_end_give_their_ids_back,
+    ),
+    (
+        "what_is_recorded_as_a_world_ends_is_gone_while_others_could_record",
+        what_is_recorded_as_a_world_ends_is_gone_while_others_could_record,
     ),
     (
         "a_flush_that_threads_share_leaves_the_same_world",
@@ -290,6 +294,41 @@ fn threads_that_end_leave_nothing_behind() {
     assert_eq!(world.clear(), 69 * WORKERS as usize);
     universe.check([&world]).expect("a sound world");
     assert_eq!(universe.count(), 0);
+}
+
+/// A value of a user's, which is counted.
+#[derive(Clone)]
+struct Held(#[expect(dead_code, reason = "it is held, and not asked for")] Arc<()>);
+
+fn what_is_recorded_as_a_world_ends_is_gone_while_others_could_record() {
+    let universe = universe();
+    let (world, old) = stage(&universe);
+    let hit = world.signal::<Held>("hit").expect("a new name");
+    let (commands, signals) = (world.parallel_commands(), world.parallel_signals());
+    let held = Arc::new(());
+    let spawn = |worker: usize| {
+        let (commands, signals, old) = (commands.downgrade(), signals.clone(), old.clone());
+        let held = Arc::clone(&held);
+        thread::spawn(move || {
+            let Some(commands) = commands.upgrade() else {
+                return;
+            };
+            let mut recorder = commands.open();
+            let created = recorder.create((Held(Arc::clone(&held)),));
+            let set = recorder.set(old[worker], Held(Arc::clone(&held)));
+            assert!(created.is_ok() && set.is_ok());
+            drop(recorder);
+            signals.open().send(hit, old[worker], Held(held));
+        })
+    };
+    let workers = [0, 1].map(spawn);
+    drop(world);
+    for worker in workers {
+        worker.join().expect("it does not panic");
+    }
+    assert!(commands.has_ended() && signals.has_ended());
+    assert_eq!(Arc::strong_count(&held), 1, "nothing waits for a flush");
+    drop((commands, signals));
 }
 
 /// Slots of a data block.

@@ -27,6 +27,7 @@ mod entity_words;
 mod fragment_registry;
 mod loom_itself;
 mod signals;
+mod sync_end;
 mod sync_gate;
 mod sync_graph;
 mod sync_pool;

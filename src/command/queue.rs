@@ -265,8 +265,9 @@ impl Attachment for Arc<Queue> {
         Arc::strong_count(self) == 1
     }
 
-    fn world_ends(&self) {
-        self.empty(self.ended.say(&self.lanes));
+    fn world_ends(&mut self) {
+        let is_alone = Arc::get_mut(self).is_some();
+        self.empty(self.ended.say(&self.lanes, is_alone));
     }
 }
 

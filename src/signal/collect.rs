@@ -92,7 +92,7 @@ pub(super) struct Board {
 }
 
 impl Attachment for Board {
-    fn world_ends(&self) {}
+    fn world_ends(&mut self) {}
 
     fn trim(&mut self) -> usize {
         self.logs.iter_mut().for_each(Log::shrink);

@@ -110,8 +110,9 @@ fn empty(bags: Taken<'_, Mailbag>) {
 }
 
 impl Attachment for Arc<Post> {
-    fn world_ends(&self) {
-        empty(self.ended.say(&self.bags));
+    fn world_ends(&mut self) {
+        let is_alone = Arc::get_mut(self).is_some();
+        empty(self.ended.say(&self.bags, is_alone));
     }
 
     fn trim(&mut self) -> usize {

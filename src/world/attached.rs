@@ -16,7 +16,7 @@ use crate::world::{Pending, World};
 /// Something that stays with a world, and hears when the world ends.
 pub(crate) trait Attachment: Any + Send + Sync {
     /// The world ends.
-    fn world_ends(&self);
+    fn world_ends(&mut self);
 
     /// The world has ended: whether nobody else has this, so that it may go before the world's values do. It takes none of
     /// users' values with it, but what a recorder that was forgotten has; whose `drop` panics go nowhere, as ever.
@@ -116,8 +116,8 @@ impl Attached {
     }
 
     /// Says to all that the world ends.
-    pub(crate) fn end(&self) {
-        self.iter().for_each(Attachment::world_ends);
+    pub(crate) fn end(&mut self) {
+        self.0.iter_mut().for_each(|one| one.value.world_ends());
     }
 
     /// Lets those go that nobody else has of an ended world, as far as they keep no users' values.
@@ -137,7 +137,7 @@ impl Attached {
 struct Gone;
 
 impl Attachment for Gone {
-    fn world_ends(&self) {}
+    fn world_ends(&mut self) {}
 
     fn check(&self, _: &mut Found) -> Held {
         Held::default()

@@ -51,7 +51,7 @@ impl Lanes {
 
     /// The world ends.
     fn end(&self) {
-        empty(self.end.say(&self.pool));
+        empty(self.end.say(&self.pool, false));
     }
 
     /// What waits, when all are done.

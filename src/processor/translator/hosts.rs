@@ -108,7 +108,7 @@ struct Watched<H> {
 }
 
 impl<H: 'static> Attachment for Watched<H> {
-    fn world_ends(&self) {}
+    fn world_ends(&mut self) {}
 
     fn check(&self, _: &mut Found) -> Held {
         Held::default()

@@ -4,6 +4,8 @@ use core::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::fragment::{StateForm, StateValue};
@@ -251,12 +253,16 @@ pub(crate) fn is_collected(world: &World) -> bool {
 /// The world's board.
 pub(super) fn board(world: &mut World) -> &mut Board {
     world.attached.get_or_attach(Board::default);
-    let come = core::mem::take(&mut world.come.signals);
+    // Mostly none have.
+    let come = match world.come.signals.len() {
+        0 => None,
+        _ => Some(core::mem::take(&mut world.come.signals)),
+    };
     let board: &mut Board = match world.attached.get_mut() {
         Some(board) => board,
         None => unreachable!("it was just attached"),
     };
-    if come.len() > 0 {
+    if let Some(come) = come {
         // What is sent from now on comes after them.
         board.sequence = board.sequence.max(come.len() as u64);
         board.come = come;
@@ -266,8 +272,9 @@ pub(super) fn board(world: &mut World) -> &mut Board {
 
 /// Whether an entity will be built in this world, perhaps.
 fn is_unbuilt(world: &World, entity: Entity) -> bool {
-    world.locate(entity).is_none()
-        && entity != EVERYBODY
+    // First what costs nothing.
+    entity != EVERYBODY
+        && world.locate(entity).is_none()
         && matches!(
             world.refuse(entity),
             WorldError::NotBuilt { .. } | WorldError::Pending { .. }
@@ -421,7 +428,7 @@ impl Board {
         now: u64,
         panicked: &mut Panicked,
     ) {
-        let mut order: Vec<(Precedence, usize, usize)> = Vec::new();
+        let mut order: SmallVec<[(Precedence, usize, usize); 4]> = SmallVec::new();
         for (at, bag) in bags.iter().enumerate() {
             let segments = bag.segments.iter().enumerate();
             order.extend(segments.map(|(segment, s)| (s.precedence, at, segment)));
@@ -431,15 +438,21 @@ impl Board {
         let mut cancelled = Cancelled::default();
         for (_, at, segment) in order {
             let bag = &mut *bags[at];
-            let letters = bag.segments[segment].letters.clone();
-            let mut next = bag.times.partition_point(|(at, _)| *at < letters.start);
-            for at in letters {
+            let mut rest = bag.segments[segment].letters.clone();
+            let mut next = bag.times.partition_point(|(at, _)| *at < rest.start);
+            while !rest.is_empty() {
+                let at = rest.start;
                 let letter = bag.letters[at as usize];
                 if let Some(later) = bag.letters.get(at as usize + AHEAD) {
                     finder.expect(later.entity);
                 }
-                let time = match bag.times.get(next) {
-                    Some(&(of, time)) if of == at => {
+                let timed = bag.times.get(next).copied();
+                // One that is for a time stands alone.
+                let end = timed.map_or(rest.end, |(of, _)| of.clamp(at + 1, rest.end));
+                let count = bag.alike(at..end);
+                rest.start += count;
+                let time = match timed {
+                    Some((of, time)) if of == at => {
                         next += 1;
                         if matches!(letter.row, CANCELS | CANCELS_AT) {
                             self.sequence += 1;
@@ -450,12 +463,14 @@ impl Board {
                     }
                     _ => 0,
                 };
+                let rows = letter.row..letter.row + count;
                 let log = &mut self.logs[letter.signal as usize];
                 let column = bag.column(letter.signal);
-                self.sequence += 1;
+                let sequence = self.sequence + 1;
+                self.sequence += u64::from(count);
                 let mut waiting = Waiting {
                     time,
-                    sequence: self.sequence,
+                    sequence,
                     signal: letter.signal,
                     slot: 0,
                     entity: letter.entity,
@@ -468,10 +483,10 @@ impl Board {
                     waiting.slot = log.payloads.keep(column, letter.row);
                     self.early.push(waiting);
                 } else if log.is_idle() {
-                    note(panicked, || log.payloads.drop_sent(column, letter.row));
+                    log.payloads.drop_sent(column, rows, panicked);
                 } else {
-                    log.payloads.post(column, letter.row);
-                    log.note(self.sequence, letter.entity);
+                    log.payloads.post(column, rows);
+                    log.note_alike(sequence, count, letter.entity);
                 }
             }
         }

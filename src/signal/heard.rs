@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use crate::exactly::Exactly;
 use crate::panics::{Panicked, resume};
 use crate::signal::collect::{board, collect};
-use crate::signal::log::Log;
+use crate::signal::log::{Log, Typed};
 use crate::signal::subscriptions::{Subscriptions, Unread};
 use crate::signal::{EVERYBODY, Signal, SignalError};
 use crate::world::World;
@@ -97,8 +97,15 @@ impl<'w, P: Send + Sync + 'static> Heard<'w, P> {
     /// What was broadcast, in the order in which it was sent. As often as it is asked for.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &'w P> + ExactSizeIterator + use<'w, P> {
         let logs = self.logs;
+        // Mostly all are of one signal, whose log is asked for its type once.
+        let mut at_hand: Option<(u32, Typed<'w, P>)> = None;
         self.found.iter().map(move |found| {
-            let payload = logs[found.signal as usize].payload(found.position);
+            let log = match at_hand {
+                Some((signal, log)) if signal == found.signal => Some(log),
+                _ => logs[found.signal as usize].typed(),
+            };
+            at_hand = log.map(|log| (found.signal, log));
+            let payload = log.and_then(|log| log.payload(found.position));
             payload.unwrap_or_else(|| unreachable!("it was found there, and the world is lent"))
         })
     }
@@ -203,11 +210,14 @@ impl<P> BroadcastReader<P> {
         for Unread { signal, log, from } in self.subscriptions.read(board) {
             self.before.push(from);
             let sent = log.from(from).filter(|&(.., entity)| entity == EVERYBODY);
-            self.found.extend(sent.map(|(position, sequence, _)| Found {
-                sequence,
-                signal,
-                position,
-            }));
+            // By `for_each`, which knows of the log's two halves where `extend` asks for each one.
+            sent.for_each(|(position, sequence, _)| {
+                self.found.push(Found {
+                    sequence,
+                    signal,
+                    position,
+                });
+            });
         }
         if self.subscriptions.len() > 1 {
             self.found.sort_unstable_by_key(|found| found.sequence);

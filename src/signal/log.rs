@@ -1,6 +1,7 @@
 //! What signals carry, in the order in which it was collected: one log for each signal.
 
 use core::any::Any;
+use core::ops::Range;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ pub(super) type Cursor = Arc<AtomicU64>;
 
 /// Payloads of one type, as who collects sees them: by the sender's column.
 pub(super) trait Store: Any + Send + Sync {
-    /// Takes a payload out of a sender's column, to the end of the log.
-    fn post(&mut self, column: &mut dyn Any, row: u32);
+    /// Takes payloads out of a sender's column, in order, to the end of the log.
+    fn post(&mut self, column: &mut dyn Any, rows: Range<u32>);
     /// Takes a payload out of a sender's column, and keeps it for later, under a number.
     fn keep(&mut self, column: &mut dyn Any, row: u32) -> u32;
     /// Keeps one that has come out of a file, too, if it is of the type.
@@ -33,8 +34,9 @@ pub(super) trait Store: Any + Send + Sync {
     fn forget(&mut self, count: usize);
     /// Gives room back in which there is nothing.
     fn shrink(&mut self);
-    /// Drops a payload of a sender's column, or one that was kept.
-    fn drop_sent(&self, column: &mut dyn Any, row: u32);
+    /// Drops payloads of a sender's column, in order, each whatever the others panic with, which is noted.
+    fn drop_sent(&self, column: &mut dyn Any, rows: Range<u32>, panicked: &mut Panicked);
+    /// Drops one that was kept.
     fn drop_kept(&mut self, slot: u32);
 }
 
@@ -57,12 +59,12 @@ impl<P> Default for Payloads<P> {
 }
 
 impl<P: Send + Sync + 'static> Payloads<P> {
-    pub(super) fn get(&self, at: usize) -> Option<&P> {
-        self.log.get(at)
-    }
-
-    fn take(column: &mut dyn Any, row: u32) -> Option<P> {
-        column.downcast_mut::<Vec<Option<P>>>()?[row as usize].take()
+    /// Payloads of a sender's column.
+    fn sent(column: &mut dyn Any, rows: Range<u32>) -> &mut [Option<P>] {
+        match column.downcast_mut::<Vec<Option<P>>>() {
+            Some(column) => &mut column[rows.start as usize..rows.end as usize],
+            None => unreachable!("a signal carries one type"),
+        }
     }
 
     fn take_kept(&mut self, slot: u32) -> Option<P> {
@@ -99,12 +101,17 @@ impl<P> Drop for Payloads<P> {
 }
 
 impl<P: Send + Sync + 'static> Store for Payloads<P> {
-    fn post(&mut self, column: &mut dyn Any, row: u32) {
-        self.log.extend(Self::take(column, row));
+    fn post(&mut self, column: &mut dyn Any, rows: Range<u32>) {
+        let sent = Self::sent(column, rows).iter_mut();
+        // The compiler knows how many they are: room is made once.
+        self.log.extend(sent.map(|payload| match payload.take() {
+            Some(payload) => payload,
+            None => unreachable!("each is taken once"),
+        }));
     }
 
     fn keep(&mut self, column: &mut dyn Any, row: u32) -> u32 {
-        let payload = Self::take(column, row);
+        let payload = Self::sent(column, row..row + 1)[0].take();
         self.keep_payload(payload)
     }
 
@@ -143,14 +150,39 @@ impl<P: Send + Sync + 'static> Store for Payloads<P> {
         self.free.shrink_to_fit();
     }
 
-    fn drop_sent(&self, column: &mut dyn Any, row: u32) {
-        drop(Self::take(column, row));
+    fn drop_sent(&self, column: &mut dyn Any, rows: Range<u32>, panicked: &mut Panicked) {
+        let sent = Self::sent(column, rows).iter_mut();
+        end_all(panicked, sent.map(Option::take));
     }
 
     fn drop_kept(&mut self, slot: u32) {
         drop(self.take_kept(slot));
     }
 }
+
+/// What a log carries, whose type was asked for.
+pub(super) struct Typed<'l, P> {
+    /// The position of the first one.
+    first: u64,
+    payloads: &'l VecDeque<P>,
+}
+
+impl<'l, P> Typed<'l, P> {
+    /// The payload at a position.
+    #[inline]
+    pub(super) fn payload(&self, position: u64) -> Option<&'l P> {
+        let at = position.checked_sub(self.first)?;
+        self.payloads.get(at as usize)
+    }
+}
+
+impl<P> Clone for Typed<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Typed<'_, P> {}
 
 /// The log of one signal.
 pub(super) struct Log {
@@ -185,6 +217,14 @@ impl Log {
         self.sent.push_back((sequence, entity));
     }
 
+    /// Notes so many that came one after the other and are for one receiver, whose payloads come with them.
+    #[inline]
+    pub(super) fn note_alike(&mut self, sequence: u64, count: u32, entity: Entity) {
+        let sequences = sequence..sequence + u64::from(count);
+        self.sent
+            .extend(sequences.map(|sequence| (sequence, entity)));
+    }
+
     /// The position behind the last.
     pub(super) fn end(&self) -> u64 {
         self.first + self.sent.len() as u64
@@ -212,9 +252,17 @@ impl Log {
 
     /// The payload at a position.
     pub(super) fn payload<P: Send + Sync + 'static>(&self, position: u64) -> Option<&P> {
+        self.typed()?.payload(position)
+    }
+
+    /// The log of what carries a `P`, for who asks for many.
+    pub(super) fn typed<P: Send + Sync + 'static>(&self) -> Option<Typed<'_, P>> {
         let payloads: &dyn Any = &*self.payloads;
         let payloads: &Payloads<P> = payloads.downcast_ref()?;
-        payloads.get(position.checked_sub(self.first)? as usize)
+        Some(Typed {
+            first: self.first,
+            payloads: &payloads.log,
+        })
     }
 
     /// Lets readers go that are gone, and what all have read. A panicking `drop` is noted.

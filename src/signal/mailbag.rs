@@ -7,6 +7,7 @@ use core::ops::Range;
 use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::panics::{Panicked, end_all, forget};
+use crate::signal::EVERYBODY;
 
 /// Letters that a bag can hold: numbers of 32 bits say where a segment ends. Few in tests.
 const MOST: usize = if cfg!(test) {
@@ -156,6 +157,22 @@ impl Mailbag {
             Some(Some(column)) => &mut **column,
             _ => unreachable!("a signal was sent with its payload"),
         }
+    }
+
+    /// How many of these letters, one at least, go together: broadcasts of one signal, whose payloads lie side by side, too. A
+    /// letter for an entity goes alone.
+    #[inline]
+    pub(super) fn alike(&self, letters: Range<u32>) -> u32 {
+        let letters = &self.letters[letters.start as usize..letters.end as usize];
+        let (first, others) = match letters.split_first() {
+            Some((first, others)) if first.entity == EVERYBODY => (first, others),
+            _ => return 1,
+        };
+        let alike = |other: &&Letter| (other.entity, other.signal) == (EVERYBODY, first.signal);
+        let count = 1 + others.iter().take_while(alike).count() as u32;
+        // Each letter of a signal is the next row of its column.
+        debug_assert_eq!(letters[count as usize - 1].row, first.row + (count - 1));
+        count
     }
 
     /// After all was taken out: as new, but for its room.

@@ -76,8 +76,9 @@ impl Attached {
 
     /// What there is of a type, to change. O(attachments).
     pub(crate) fn get_mut<T: Attachment>(&mut self) -> Option<&mut T> {
-        let mut values = self.0.iter_mut();
-        values.find_map(|one| (&mut *one.value as &mut dyn Any).downcast_mut())
+        let mut all = self.0.iter_mut();
+        let one = all.find(|one| one.of == TypeId::of::<T>())?;
+        (&mut *one.value as &mut dyn Any).downcast_mut()
     }
 
     /// What there is of a type, made if there is none. Lock-free.

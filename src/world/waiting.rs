@@ -183,6 +183,9 @@ impl ComeSignals {
 
 impl Drop for ComeSignals {
     fn drop(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let mut panicked = None;
         let waiting = core::mem::take(&mut self.waiting);
         end_all(&mut panicked, waiting.into_values().flatten());

@@ -5,6 +5,7 @@
 mod account;
 mod between_worlds;
 mod broadcast;
+mod bursts;
 mod cancelled;
 mod deeds;
 mod discarded;

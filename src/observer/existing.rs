@@ -1,7 +1,7 @@
 //! An observer that came late is shown who is there.
 
 use crate::command::ParallelCommands;
-use crate::observer::observers::Observers;
+use crate::observer::observers::{Observers, Spans};
 use crate::observer::{Observed, ObservedBatch, ObserverId};
 use crate::panics::{note, resume};
 use crate::world::World;
@@ -49,7 +49,7 @@ impl World {
             for having in world.having.of(observer.fragment) {
                 world.all_rows(having.archetype, &mut rows);
             }
-            let mut spans = Vec::new();
+            let mut spans = Spans::new();
             for kind in [Observed::CREATE, Observed::SET] {
                 if !observer.observed.contains(kind) {
                     continue;

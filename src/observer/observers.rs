@@ -68,6 +68,9 @@ pub(super) struct Observers {
     seeing: Seeing,
 }
 
+/// The rows that an observer is shown: of one change mostly few.
+pub(super) type Spans = SmallVec<[Span; 4]>;
+
 /// So many observers are all asked about each change; of more, those are remembered that each archetype has.
 const FEW: usize = 8;
 
@@ -124,7 +127,7 @@ impl Observer {
     }
 
     /// Which of the rows that change it observes.
-    pub(super) fn spans(&self, world: &World, rows: &[WatchedRows], spans: &mut Vec<Span>) {
+    pub(super) fn spans(&self, world: &World, rows: &[WatchedRows], spans: &mut Spans) {
         spans.clear();
         let alike =
             |a: &WatchedRows, b: &WatchedRows| (a.archetype, a.other) == (b.archetype, b.other);
@@ -163,7 +166,7 @@ impl Observer {
 }
 
 /// Brings spans in order, and joins those that touch: a row is there several times that was given something several times.
-fn join(spans: &mut Vec<Span>) {
+fn join(spans: &mut Spans) {
     spans.sort_unstable_by_key(|span| (span.archetype, span.chunk, span.first));
     spans.dedup_by(|next, last| {
         let end = last.first + last.count;
@@ -261,7 +264,7 @@ impl Watcher for Observers {
         let change = Observed::from_bits(kind);
         let mut recorders: Option<ParallelCommands> = None;
         let mut panicked = None;
-        let mut spans = Vec::new();
+        let mut spans = Spans::new();
         let mut some_dead = false;
         for at in self.asked(world, rows) {
             let observer = &mut self.all[at as usize];

@@ -427,6 +427,12 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         }
     }
 
+    /// What its data is known by.
+    #[inline]
+    pub(super) fn data(&self) -> &D::Ids {
+        &self.data
+    }
+
     /// Looks at the archetypes that have come.
     #[inline]
     pub(super) fn update(&mut self, world: &World) {

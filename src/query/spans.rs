@@ -3,7 +3,7 @@
 use crate::archetype::{Archetype, Column, Lists};
 use crate::entity::Entity;
 use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentKind, Values, ValuesMut};
-use crate::query::{ChunkView, QueryData, QueryError, Requirements, Span};
+use crate::query::{ChunkView, Query, QueryData, QueryError, Span};
 use crate::world::World;
 
 /// Calls `run` for each span whose entities have what `D` lends, with where their chunk holds it.
@@ -14,15 +14,21 @@ fn each_span<D: QueryData>(
     spans: &[Span],
     mut run: impl FnMut(D::Fetch<'_>, &Span),
 ) -> Result<usize, QueryError> {
-    let mut requirements = Requirements::new();
-    let ids = D::require(world.registry(), &mut requirements)?;
-    requirements.check(world.registry())?;
     world.keep_versions();
     let world = &*world;
+    let own;
+    let ids = match world.asked.get::<D, ()>(world)? {
+        Some(query) => query.data(),
+        // A panic broke off what brings it up to date.
+        None => {
+            own = Query::<D>::new(world)?;
+            own.data()
+        }
+    };
     let mut lent = 0;
     for spans in spans.chunk_by(|a, b| a.archetype == b.archetype) {
         let number = spans[0].archetype;
-        let mut cursors = D::cursors(&ids, Lists::new(&world.having, number));
+        let mut cursors = D::cursors(ids, Lists::new(&world.having, number));
         let Some(columns) = D::columns(&mut cursors, number) else {
             continue;
         };

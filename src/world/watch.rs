@@ -314,8 +314,13 @@ impl World {
             }
             neighbours
         });
+        self.tell_sorted(kind, &rows)
+    }
+
+    /// The same of rows that are in order, and of which no two could be one.
+    pub(super) fn tell_sorted(&mut self, kind: u8, rows: &[WatchedRows]) -> Panicked {
         let mut watcher = self.watch.watcher.take()?;
-        let panicked = watcher.hear(self, kind, &rows);
+        let panicked = watcher.hear(self, kind, rows);
         self.watch.watcher = Some(watcher);
         panicked
     }
@@ -329,7 +334,11 @@ impl World {
         let rows = WatchedRows::one(archetype, row, NOWHERE);
         match &mut self.watch.gathered {
             Some(gathered) => gathered.created.push(rows),
-            None => resume(self.tell_new(vec![rows])),
+            None => {
+                let panicked = self.tell_sorted(CREATED, &[rows]);
+                let set = self.is_watched(SET).then(|| self.tell_sorted(SET, &[rows]));
+                resume(first(panicked, set.flatten()));
+            }
         }
     }
 
@@ -347,7 +356,7 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(super) fn tell_destroyed(&mut self, archetype: u32, row: Row) -> Panicked {
-        self.tell(DESTROYED, vec![WatchedRows::one(archetype, row, NOWHERE)])
+        self.tell_sorted(DESTROYED, &[WatchedRows::one(archetype, row, NOWHERE)])
     }
 
     /// An entity goes to another archetype next.
@@ -367,7 +376,7 @@ impl World {
             // It was told before the call began.
             return None;
         }
-        self.tell(REMOVED, vec![WatchedRows::one(archetype, row, target)])
+        self.tell_sorted(REMOVED, &[WatchedRows::one(archetype, row, target)])
     }
 
     /// An entity has come from another archetype along an edge.
@@ -403,7 +412,7 @@ impl World {
             return None;
         }
         let come = WatchedRows::one(archetype, row, source);
-        let panicked = self.tell(ADDED, vec![come]);
+        let panicked = self.tell_sorted(ADDED, &[come]);
         if !self.watches(archetype, SET) {
             return panicked;
         }

@@ -87,7 +87,7 @@ impl World {
         // It may have moved to another chunk, and the one where it was, which is gone, to the place of that.
         let (archetype, row) = self.locate(entity)?;
         let rows = self.row_given(archetype, row, given)?;
-        let panicked = self.tell(SET, vec![rows]);
+        let panicked = self.tell_sorted(SET, &[rows]);
         self.watch.lists.settle();
         panicked
     }

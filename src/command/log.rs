@@ -212,13 +212,12 @@ impl Log {
         }
     }
 
-    /// For whom the commands are, if all do the same, each for another entity than the one before; and what that is.
-    pub(super) fn alike(&self) -> Option<(&[Entity], u32)> {
-        let first = self.words.first()?;
-        let alike = self.entities.len() == self.words.len()
-            && self.marks.len() == 1
-            && self.words.iter().all(|word| word == first);
-        alike.then_some((&*self.entities, first.op()))
+    /// For whom the commands are, one by one, if all do the same, and no mark stands between them; and what that is.
+    pub(super) fn alike(&self) -> Option<(impl Iterator<Item = Entity>, u32)> {
+        let op = self.words.first()?.op();
+        let alike = self.marks.len() == 1 && self.words.iter().all(|word| word.op() == op);
+        let entities = each(&self.words, &self.entities).map(|(entity, _)| entity);
+        alike.then_some((entities, op))
     }
 
     /// Forgets all commands, and keeps the room.
@@ -247,16 +246,7 @@ impl<'l> Part<'l> {
 
     /// The commands one by one: for whom, and what.
     pub(super) fn commands(self) -> impl Iterator<Item = (Entity, Word)> + 'l {
-        let mut entities = self.entities.iter();
-        let mut entity = Entity::PLACEHOLDER;
-        self.words.iter().map(move |&word| {
-            if word.is_for_another()
-                && let Some(&next) = entities.next()
-            {
-                entity = next;
-            }
-            (entity, word)
-        })
+        each(self.words, self.entities)
     }
 }
 
@@ -285,6 +275,23 @@ impl Rows {
             *row += (*row - before) * times;
         }
     }
+}
+
+/// Commands one by one, of which the first says for whom it is: for whom, and what.
+fn each<'l>(
+    words: &'l [Word],
+    entities: &'l [Entity],
+) -> impl Iterator<Item = (Entity, Word)> + 'l {
+    let mut entities = entities.iter();
+    let mut entity = Entity::PLACEHOLDER;
+    words.iter().map(move |&word| {
+        if word.is_for_another()
+            && let Some(&next) = entities.next()
+        {
+            entity = next;
+        }
+        (entity, word)
+    })
 }
 
 /// Adds an element to a list that has room for it.

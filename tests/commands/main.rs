@@ -5,6 +5,7 @@
 #[path = "../support/counted.rs"]
 mod counted;
 
+mod again;
 mod alone;
 mod authors;
 mod carried;

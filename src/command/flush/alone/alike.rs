@@ -2,7 +2,8 @@
 //!
 //! Entities are taken chunk by chunk, in the order of their rows, and holes are filled last, all of a chunk's at once, as on
 //! the [short way](crate::command::flush::few). (Closed one by one, holes would get other rows where some of the chunk's
-//! last ones leave, too.)
+//! last ones leave, too.) Of several changes of one entity the last one is made: made twice a change is what it is once, and
+//! each has all values. Those of the others are dropped with the lane's.
 
 use smallvec::SmallVec;
 
@@ -52,7 +53,8 @@ impl World {
         let archetype = self.find_spots(entities, spots)?;
         let (gone, come, payload) = match &lane.ops[op as usize] {
             Op::Destroy => {
-                if self.archetypes[archetype as usize].needs_drop {
+                let is_some_twice = spots.len() < lane.log.len();
+                if is_some_twice || self.archetypes[archetype as usize].needs_drop {
                     return None;
                 }
                 self.end_alike(archetype, spots);
@@ -86,13 +88,13 @@ impl World {
         Some(())
     }
 
-    /// Where entities lie, in order, if each is another one, and all are of one archetype.
-    fn find_spots(&self, entities: &[Entity], spots: &mut Spots) -> Option<u32> {
+    /// Where the entities of commands lie, each once, in order, if all are of one archetype.
+    fn find_spots(&self, entities: impl Iterator<Item = Entity>, spots: &mut Spots) -> Option<u32> {
         let finder = self.finder();
         let mut of = NONE;
         let mut in_order = true;
         let mut last = 0;
-        for (&entity, nth) in entities.iter().zip(0..) {
+        for (entity, nth) in entities.zip(0..) {
             let (archetype, row, _) = finder.find_place(entity)?;
             if of != archetype && nth > 0 {
                 return None;
@@ -105,10 +107,14 @@ impl World {
         }
         if !in_order {
             spots.sort_unstable_by_key(Spot::place);
-            let is_twice = |pair: &[Spot]| pair[0].place() == pair[1].place();
-            if spots.windows(2).any(is_twice) {
-                return None;
-            }
+            // The last one's values count.
+            spots.dedup_by(|other, kept| {
+                let is_twice = other.place() == kept.place();
+                if is_twice {
+                    kept.nth = kept.nth.max(other.nth);
+                }
+                is_twice
+            });
         }
         Some(of)
     }

@@ -83,7 +83,8 @@ pub(crate) fn replace(
 ///
 /// A link is followed: what it leads to is replaced. A file that is there keeps its permissions, which the new one has
 /// before anything is in it; not its owner and group, its access lists and its other names (hard links), for another file
-/// takes its place. What programs have left beside it that ended while they wrote it is removed.
+/// takes its place. What programs have left beside it that ended while they wrote it is removed first: it may be what
+/// fills the disk.
 ///
 /// It is on the disk then, its name too as far as the system can say so: if it cannot, or that fails, the file is there
 /// all the same, so that is no error. After a loss of power the one before may be there again, whole.
@@ -95,6 +96,7 @@ pub(crate) fn replace_by_steps(
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), FileFault> {
     let (target, permissions) = there(path).map_err(|error| FileStep::Open.fault(error))?;
+    remove_abandoned(&target);
     let (partial, mut file) = create_partial(&target, permissions.is_some())
         .map_err(|error| FileStep::CreateBeside.fault(error))?;
     let written = (|| {
@@ -125,7 +127,6 @@ pub(crate) fn replace_by_steps(
             );
         });
     }
-    remove_abandoned(&target);
     Ok(())
 }
 
@@ -434,6 +435,23 @@ mod tests {
         expected.extend(["file", "file.99-1.partial", "file.99-2.partial"]);
         expected.sort_unstable();
         assert_eq!(room.names(), expected);
+    }
+
+    #[test]
+    fn what_was_left_goes_though_the_next_writer_finds_the_disk_full() {
+        let room = Room::new("full");
+        let path = room.0.join("file");
+        let left = File::create_new(room.0.join("file.12-7.partial")).unwrap();
+        left.set_modified(SystemTime::now() - 2 * ABANDONED)
+            .unwrap();
+        drop(left);
+        let full = replace(&path, |_| {
+            // It may be what filled the disk.
+            assert_eq!(room.names().len(), 1);
+            Err(ErrorKind::StorageFull.into())
+        });
+        assert_eq!(full.unwrap_err().kind(), ErrorKind::StorageFull);
+        assert!(room.names().is_empty());
     }
 
     #[test]

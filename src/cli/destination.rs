@@ -2,8 +2,8 @@
 //!
 //! A file, or standard output where the path is `-`. What must hold: a file that is there keeps its
 //! contents until the results are written; one that was not there is there only once they are, also if
-//! the program is ended before. Only where no other file can be put beside it is it written to as it lies:
-//! then it is empty first, and what a program that is ended, or a full disk, leaves of it is a part.
+//! the program is ended before. Only where no other file can be put beside it, or in its place, is it written
+//! to as it lies: then it is empty first, and what a program that is ended, or a full disk, leaves of it is a part.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::output::{show, show_with, shown_path, tell};
-use crate::whole_file;
+use crate::whole_file::{self, FileFault, FileStep};
 
 /// Whether `path` means standard output, or input where something is read.
 pub(super) fn is_standard_stream(path: &Path) -> bool {
@@ -127,18 +127,12 @@ impl<'a> Destination<'a> {
                 return stream.map(Target::Stream);
             }
             let target = whole_file::followed(path)?;
-            match File::create_new(&target) {
-                Ok(_) => {
-                    let whole = fs::canonicalize(&target);
-                    fs::remove_file(&target)?;
-                    whole.map(Target::File)
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    OpenOptions::new().write(true).open(&target)?;
-                    fs::canonicalize(&target).map(Target::File)
-                }
+            let place = match OpenOptions::new().write(true).open(&target) {
+                Ok(_) => fs::canonicalize(&target),
+                Err(error) if error.kind() == ErrorKind::NotFound => whole_file::place(&target),
                 Err(error) => Err(error),
-            }
+            };
+            place.map(Target::File)
         };
         match opened(path) {
             Ok(target) => Ok(Self {
@@ -182,17 +176,12 @@ impl<'a> Destination<'a> {
     ) -> Result<(), CliError> {
         let written = match self.target {
             Target::Output => return show_with(write),
-            Target::File(path) => {
-                let replaced = whole_file::replace(&path, |file| write(file));
-                match replaced.as_ref().map_err(io::Error::kind) {
-                    // No file can be put beside it, or none with so long a name: it could be
-                    // opened, so it is written to.
-                    Err(ErrorKind::PermissionDenied | ErrorKind::InvalidFilename) => {
-                        File::create(&path).and_then(|mut file| write(&mut file))
-                    }
-                    _ => replaced,
+            Target::File(path) => match whole_file::replace_by_steps(&path, |file| write(file)) {
+                Err(fault) if may_take_it_as_it_lies(&fault) => {
+                    File::create(&path).and_then(|mut file| write(&mut file))
                 }
-            }
+                replaced => replaced.map_err(|fault| fault.error),
+            },
             Target::Stream(mut file) => write(&mut file),
         };
         written.map_err(|source| CliError::File {
@@ -201,6 +190,17 @@ impl<'a> Destination<'a> {
             source,
         })
     }
+}
+
+/// Whether a file that could be opened may still take what could not be put in its place. The folder may be for reading
+/// only, or it is a mount of its own, as containers have; which errors say so depends on the system. Where the disk is full
+/// it keeps what is in it: emptied, it may not find that room again.
+fn may_take_it_as_it_lies(fault: &FileFault) -> bool {
+    let is_full = matches!(
+        fault.error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    );
+    matches!(fault.step, FileStep::CreateBeside | FileStep::Rename) && !is_full
 }
 
 /// Where a person reads on: standard output, unless results for a program go there.
@@ -256,19 +256,124 @@ impl Screen {
     }
 }
 
-// Elsewhere names are not as long.
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::Cell;
+
+    /// A folder of its own.
+    struct Room(PathBuf);
+
+    impl Room {
+        fn new(name: &str) -> Self {
+            let name = format!("megachunk-destination-{name}-{}", std::process::id());
+            let room = std::env::temp_dir().join(name);
+            fs::create_dir(&room).unwrap();
+            Self(room)
+        }
+    }
+
+    impl Drop for Room {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn open(path: &Path) -> Destination<'_> {
+        let [file] = Destination::open_all([("--json", Some(path))], &[]).unwrap();
+        file.unwrap()
+    }
 
     #[test]
-    fn what_could_be_opened_is_written_though_no_name_is_left_for_another_file() {
-        let path = std::env::temp_dir().join(format!("{:d<255}", std::process::id()));
+    fn a_file_with_the_longest_name_is_replaced_whole_too() {
+        let room = Room::new("longest");
+        let path = room.0.join("d".repeat(255));
         for text in ["one", "two"] {
-            let [file] = Destination::open_all([("--json", Some(&*path))], &[]).unwrap();
-            file.unwrap().write(text).unwrap();
+            open(&path).write(text).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-        fs::remove_file(&path).unwrap();
+        let fails = open(&path).write_with(|writer| {
+            writer.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(fails.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+    }
+
+    #[test]
+    fn opening_makes_nothing_under_the_name_of_what_is_not_there() {
+        let room = Room::new("unmade");
+        let path = room.0.join("file");
+        std::thread::scope(|scope| {
+            let opens = scope.spawn(|| (0..1_000).for_each(|_| drop(open(&path))));
+            while !opens.is_finished() {
+                assert!(!path.exists());
+            }
+        });
+        assert_eq!(fs::read_dir(&room.0).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_put_in_its_place_is_written_there_as_it_lies() {
+        let room = Room::new("mounted");
+        let path = room.0.join("file");
+        fs::write(&path, "before").unwrap();
+        let calls = Cell::new(0);
+        open(&path)
+            .write_with(|writer| {
+                writer.write_all(b"after")?;
+                calls.set(calls.get() + 1);
+                // Somebody tidies up: nothing is left that could be renamed.
+                let entries = fs::read_dir(&room.0)?.map(|entry| entry.unwrap().path());
+                let mut beside = entries.filter(|entry| *entry != path);
+                beside.try_for_each(fs::remove_file)
+            })
+            .unwrap();
+        assert_eq!(calls.get(), 2);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+    }
+
+    /// The name of a thread is a file in a folder that takes no others, and says that it is not there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_beside_which_none_can_be_made_is_written_as_it_lies() {
+        let path = Path::new("/proc/thread-self/comm");
+        let name = fs::canonicalize(path).unwrap();
+        let beside = fs::write(name.with_extension("partial"), "").unwrap_err();
+        assert_eq!(beside.kind(), ErrorKind::NotFound);
+        open(path).write("as it lies").unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), "as it lies\n");
+    }
+
+    #[test]
+    fn a_file_is_as_it_was_whatever_its_writer_says() {
+        let room = Room::new("refused");
+        let path = room.0.join("file");
+        fs::write(&path, "before").unwrap();
+        for kind in [
+            ErrorKind::PermissionDenied,
+            ErrorKind::InvalidFilename,
+            ErrorKind::StorageFull,
+        ] {
+            let refused = open(&path).write_with(|_| Err(kind.into()));
+            assert!(refused.is_err());
+            assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        }
+    }
+
+    #[test]
+    fn only_the_steps_round_the_writing_and_no_full_disk_let_a_file_be_written_as_it_lies() {
+        let may =
+            |step: FileStep, kind: ErrorKind| may_take_it_as_it_lies(&step.fault(kind.into()));
+        for step in [FileStep::CreateBeside, FileStep::Rename] {
+            assert!(may(step, ErrorKind::ResourceBusy));
+            assert!(may(step, ErrorKind::ReadOnlyFilesystem));
+            assert!(may(step, ErrorKind::PermissionDenied));
+            assert!(!may(step, ErrorKind::StorageFull));
+            assert!(!may(step, ErrorKind::QuotaExceeded));
+        }
+        for step in [FileStep::Open, FileStep::Write, FileStep::Sync] {
+            assert!(!may(step, ErrorKind::PermissionDenied));
+        }
     }
 }

@@ -65,7 +65,7 @@ impl World {
     /// ever, which the new one has before anything is in it; its owner and group, its access lists and its other names
     /// (hard links) do not: it is another file. Of calls that save to one file at once, the last one's stays. Until it is
     /// whole it is called `NAME.PROCESS-NUMBER.partial`, beside its place, and so is what a program leaves that ends while
-    /// it saves. The next save to that file removes those that nobody has written to for an hour. Where the name is a
+    /// it saves. The next save to that file removes those that nobody has written to for an hour, before it writes. Where the name is a
     /// link, what it leads to is replaced; where it is a device or a pipe, that is an error. It is written by calls and not
     /// through a mapping, because a full disk is then an error and no signal.
     ///

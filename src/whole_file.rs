@@ -28,7 +28,8 @@ pub enum FileStep {
     Open,
     /// What was opened was to be read.
     Read,
-    /// A file was to be made beside it, in its folder, where it would be until it is whole.
+    /// A file was to be made beside it, in its folder, where it would be until it is whole, and to be for nobody else than
+    /// the one that is there.
     CreateBeside,
     /// The file beside it was to be written.
     Write,
@@ -82,9 +83,9 @@ pub(crate) fn replace(
 /// fails, or the program ends before, the file is as it was, or not there.
 ///
 /// A link is followed: what it leads to is replaced. A file that is there keeps its permissions, which the new one has
-/// before anything is in it; not its owner and group, its access lists and its other names (hard links), for another file
-/// takes its place. What programs have left beside it that ended while they wrote it is removed first: it may be what
-/// fills the disk.
+/// before anything is in it (fewer, where the system gives a file none but what it was made with); not its owner and group,
+/// its access lists and its other names (hard links), for another file takes its place. What programs have left beside it
+/// that ended while they wrote it is removed first: it may be what fills the disk.
 ///
 /// It is on the disk then, its name too as far as the system can say so: if it cannot, or that fails, the file is there
 /// all the same, so that is no error. After a loss of power the one before may be there again, whole.
@@ -97,15 +98,9 @@ pub(crate) fn replace_by_steps(
 ) -> Result<(), FileFault> {
     let (target, permissions) = there(path).map_err(|error| FileStep::Open.fault(error))?;
     remove_abandoned(&target);
-    let (partial, mut file) = create_partial(&target, permissions.is_some())
+    let (partial, mut file) = create_beside(&target, permissions.as_ref())
         .map_err(|error| FileStep::CreateBeside.fault(error))?;
-    let written = (|| {
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
-        }
-        write(&mut file)
-    })();
-    let written = written.map_err(|error| FileStep::Write.fault(error));
+    let written = write(&mut file).map_err(|error| FileStep::Write.fault(error));
     let synced = written.and_then(|()| {
         let synced = file.sync_all();
         synced.map_err(|error| FileStep::Sync.fault(error))
@@ -252,18 +247,55 @@ pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("links lead round in a circle"))
 }
 
-/// The file until it is whole: beside its place, under a name that nothing has there. (What another process with this
-/// one's number left, or is writing, stays: containers number theirs alike.) `is_private`: until it gets permissions it is
-/// for nobody else.
-fn create_partial(path: &Path, is_private: bool) -> io::Result<(Partial, File)> {
+/// The file until it is whole, with the permissions of the one that is there, or with none that this one lacks.
+fn create_beside(path: &Path, before: Option<&Permissions>) -> io::Result<(Partial, File)> {
+    let (partial, file) = create_partial(path, before)?;
+    if let Some(before) = before {
+        keep_permissions(&file, before)?;
+    }
+    Ok((partial, file))
+}
+
+/// Gives a new file the permissions of the one before. Where files have no such of their own, on a shared folder or a stick,
+/// the system may refuse that to all but who owns them: then it is enough that nobody may do more.
+///
+/// # Errors
+/// What the system says, if somebody may.
+fn keep_permissions(file: &File, before: &Permissions) -> io::Result<()> {
+    let has = file.metadata()?.permissions();
+    if has == *before {
+        return Ok(());
+    }
+    match file.set_permissions(before.clone()) {
+        Err(_) if !is_wider(&has, before) => Ok(()),
+        set => set,
+    }
+}
+
+/// Whether permissions allow something that others do not.
+#[cfg(unix)]
+fn is_wider(one: &Permissions, other: &Permissions) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    one.mode() & !other.mode() & 0o7777 != 0
+}
+
+#[cfg(not(unix))]
+fn is_wider(one: &Permissions, other: &Permissions) -> bool {
+    other.readonly() && !one.readonly()
+}
+
+/// A file beside a place, under a name that nothing has there. (What another process with this one's number left, or is
+/// writing, stays: containers number theirs alike.) It has no permissions that `before` lacks.
+fn create_partial(path: &Path, before: Option<&Permissions>) -> io::Result<(Partial, File)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
     #[cfg(unix)]
-    if is_private {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if let Some(before) = before {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(before.mode() & 0o777);
     }
     #[cfg(not(unix))]
-    let _ = is_private;
+    let _ = before;
     let mut tries = 0;
     loop {
         let path = partial(path);
@@ -454,6 +486,27 @@ mod tests {
         assert!(room.names().is_empty());
     }
 
+    /// The name of a thread is a file whose permissions nobody can change, whatever the user.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_whose_permissions_cannot_be_set_is_taken_if_it_is_for_nobody_else() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let file = File::open("/proc/thread-self/comm").unwrap();
+        let has = file.metadata().unwrap().permissions();
+        assert_eq!(has.mode() & 0o777, 0o644);
+        let refused = file.set_permissions(has.clone()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
+        keep_permissions(&file, &has).unwrap();
+        for wider in [0o645, 0o664, 0o777] {
+            keep_permissions(&file, &Permissions::from_mode(wider)).unwrap();
+        }
+        for narrower in [0o600, 0o640, 0o444, 0o277] {
+            let kept = keep_permissions(&file, &Permissions::from_mode(narrower));
+            assert_eq!(kept.unwrap_err().kind(), ErrorKind::PermissionDenied);
+        }
+    }
+
     #[test]
     fn the_folder_of_a_path_is_synced_also_of_a_name_alone() {
         let room = Room::new("synced");
@@ -488,17 +541,21 @@ mod tests {
         symlink(in_room("file"), in_room("deeper")).unwrap();
         // A link that leads nowhere yet.
         replace(&in_room("link"), |file| file.write_all(b"one")).unwrap();
-        let mode = |mode| fs::Permissions::from_mode(mode);
-        fs::set_permissions(in_room("file"), mode(0o600)).unwrap();
-        replace(&in_room("link"), |file| file.write_all(b"two")).unwrap();
-        assert_eq!(fs::read(in_room("file")).unwrap(), b"two");
-        let permissions = fs::metadata(in_room("file")).unwrap().permissions();
-        assert_eq!(permissions.mode() & 0o777, 0o600);
-        assert_eq!(room.names(), ["deeper", "file", "link"]);
-        // Not even before it has them.
-        let (partial, file) = create_partial(&in_room("file"), true).unwrap();
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        drop((partial, file));
+        // The second is more than a new file has of itself.
+        for mode in [0o600, 0o666] {
+            let before = Permissions::from_mode(mode);
+            fs::set_permissions(in_room("file"), before.clone()).unwrap();
+            replace(&in_room("link"), |file| file.write_all(b"two")).unwrap();
+            assert_eq!(fs::read(in_room("file")).unwrap(), b"two");
+            let permissions = fs::metadata(in_room("file")).unwrap().permissions();
+            assert_eq!(permissions.mode() & 0o777, mode);
+            assert_eq!(room.names(), ["deeper", "file", "link"]);
+            // None that it lacks, not even before it has them.
+            let (partial, file) = create_partial(&in_room("file"), Some(&before)).unwrap();
+            let begins = file.metadata().unwrap().permissions();
+            assert!(!is_wider(&begins, &before));
+            drop((partial, file));
+        }
 
         symlink("round", in_room("about")).unwrap();
         symlink("about", in_room("round")).unwrap();

@@ -1,6 +1,7 @@
 //! Files that are replaced whole, or stay as they were.
 
 use core::fmt;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -18,6 +19,9 @@ const MOST_LINKS: usize = 40;
 const MOST_TRIES: usize = 10_000;
 /// Nobody writes to a file any more that was not written to for so long.
 const ABANDONED: Duration = Duration::from_secs(3_600);
+/// So many bytes of a file's name are in the one that it has until it is whole. What follows them has 40 at most, and most
+/// systems take names of 255; eCryptfs takes 143.
+const MOST_OF_NAME: usize = 100;
 
 /// At which step a file could not be read or written, as [`SnapshotError::File`](crate::world::SnapshotError::File) says:
 /// whether what is there could not be used, the folder takes no file, or the disk is full.
@@ -125,6 +129,22 @@ pub(crate) fn replace_by_steps(
     Ok(())
 }
 
+/// The name without links under which a file would be that is not there, after one was made beside it and removed. (Under
+/// its own name another process may put one meanwhile, and what ends here would leave an empty one.)
+///
+/// # Errors
+/// What the system says; that it names no file.
+#[cfg(any(test, feature = "cli"))]
+pub(crate) fn place(path: &Path) -> io::Result<PathBuf> {
+    let (Some(name), Some(folder)) = (name(path), folder(path)) else {
+        return Err(names_none());
+    };
+    let (partial, file) = create_partial(path, None)?;
+    drop(file);
+    drop(partial);
+    Ok(fs::canonicalize(folder)?.join(name))
+}
+
 /// What a path leads to, and the permissions of the file that is there, which may be written to.
 fn there(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
     let target = followed(path)?;
@@ -137,13 +157,24 @@ fn there(path: &Path) -> io::Result<(PathBuf, Option<Permissions>)> {
             OpenOptions::new().write(true).open(&target)?;
             Some(before.permissions())
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => match target.file_name() {
+        Err(error) if error.kind() == ErrorKind::NotFound => match name(&target) {
             Some(_) => None,
-            None => return Err(io::Error::new(ErrorKind::InvalidInput, "it names no file")),
+            None => return Err(names_none()),
         },
         Err(error) => return Err(error),
     };
     Ok((target, permissions))
+}
+
+/// The name of a file that is not there, if a path ends with it: `file/` and `file/.` would be folders.
+fn name(path: &Path) -> Option<&OsStr> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    path.file_name()
+        .filter(|name| bytes.ends_with(name.as_encoded_bytes()))
+}
+
+fn names_none() -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, "it names no file")
 }
 
 /// Where a file is until it is whole. If that does not come to pass, also because who writes it panics, it goes.
@@ -212,17 +243,21 @@ fn remove_abandoned(path: &Path) {
         let age = modified.ok().and_then(|modified| modified.elapsed().ok());
         age.is_some_and(|age| age > ABANDONED)
     };
-    // Most names say already that they are none.
-    let is_abandoned = |entry: &fs::DirEntry| is_partial(&entry.file_name(), name) && is_old(entry);
+    let beginning = beginning(name);
+    // Most names say already that they are none. Another file's may be among them, whose long name begins alike: nobody
+    // writes to that either.
+    let is_abandoned =
+        |entry: &fs::DirEntry| is_partial(&entry.file_name(), &beginning) && is_old(entry);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(is_abandoned) {
         let _ = fs::remove_file(entry.path());
     }
 }
 
-/// Whether a name is one that [`numbered`] gives for a file.
-fn is_partial(name: &OsStr, of: &OsStr) -> bool {
-    let Some(rest) = name.as_encoded_bytes().strip_prefix(of.as_encoded_bytes()) else {
+/// Whether a name is one that [`numbered`] gives for a file whose name has this [`beginning`].
+fn is_partial(name: &OsStr, beginning: &OsStr) -> bool {
+    let beginning = beginning.as_encoded_bytes();
+    let Some(rest) = name.as_encoded_bytes().strip_prefix(beginning) else {
         return false;
     };
     let numbers = rest
@@ -322,9 +357,21 @@ fn partial(path: &Path) -> PathBuf {
 }
 
 fn numbered(path: &Path, number: u64) -> PathBuf {
-    let mut partial = path.as_os_str().to_owned();
+    let name = path.file_name().unwrap_or_default();
+    let mut partial = beginning(name).into_owned();
     partial.push(format!(".{}-{number}.partial", std::process::id()));
-    partial.into()
+    path.with_file_name(partial)
+}
+
+/// What [`numbered`] takes of a name: all, if it is not so long that with a number it may be longer than a name can be.
+fn beginning(name: &OsStr) -> Cow<'_, OsStr> {
+    if name.len() <= MOST_OF_NAME {
+        return Cow::Borrowed(name);
+    }
+    let name = name.to_string_lossy();
+    let mut ends = (0..=MOST_OF_NAME).rev();
+    let end = ends.find(|&end| name.is_char_boundary(end));
+    Cow::Owned(name[..end.unwrap_or(0)].into())
 }
 
 #[cfg(test)]
@@ -363,8 +410,11 @@ mod tests {
     #[test]
     fn what_names_no_file_is_refused_before_anything_is_written() {
         let write = |_: &mut File| unreachable!("nothing is opened");
-        let refused = replace(Path::new(""), write).unwrap_err();
-        assert_eq!(refused.to_string(), "it names no file");
+        for path in ["", "no such file/", "no such file/."] {
+            let refused = replace_by_steps(Path::new(path), write).unwrap_err();
+            assert_eq!(refused.step, FileStep::Open, "{path}");
+            assert_eq!(refused.error.to_string(), "it names no file");
+        }
     }
 
     #[test]
@@ -483,6 +533,57 @@ mod tests {
             Err(ErrorKind::StorageFull.into())
         });
         assert_eq!(full.unwrap_err().kind(), ErrorKind::StorageFull);
+        assert!(room.names().is_empty());
+    }
+
+    #[test]
+    fn whatever_name_a_file_can_have_there_is_one_for_it_until_it_is_whole() {
+        let room = Room::new("long");
+        let last = "n".repeat(255);
+        let names = [1, 100, 101, 214, 215, 239, 254, 255].map(|length| &last[..length]);
+        // A cut in the middle of a letter.
+        let letters = ["n", &"ß".repeat(127)].concat();
+        for name in names.into_iter().chain([&*letters]) {
+            let path = room.0.join(name);
+            // eCryptfs takes so many, and this is the highest number.
+            let highest = numbered(&path, u64::MAX);
+            let length = highest.file_name().unwrap().len();
+            assert!(length <= 143, "{length} of {name}");
+            assert_eq!(highest.parent(), path.parent());
+            let left = File::create_new(&highest).unwrap();
+            left.set_modified(SystemTime::now() - 2 * ABANDONED)
+                .unwrap();
+            drop(left);
+            replace(&path, |file| file.write_all(b"one")).unwrap();
+            replace(&path, |file| file.write_all(b"two")).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"two");
+            assert_eq!(room.names(), [name]);
+            fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_long_name_that_is_no_text_is_cut_to_the_same_length() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let name = OsStr::from_bytes(&[0xff; 255]);
+        assert!(beginning(name).len() <= MOST_OF_NAME);
+        let numbered = numbered(Path::new(name), 7);
+        assert!(is_partial(numbered.as_os_str(), &beginning(name)));
+    }
+
+    #[test]
+    fn the_place_of_a_file_that_is_not_there_is_tried_under_another_name() {
+        let room = Room::new("place");
+        let whole = fs::canonicalize(&room.0).unwrap();
+        assert_eq!(place(&room.0.join("file")).unwrap(), whole.join("file"));
+        assert!(room.names().is_empty());
+        for path in ["file/", "file/.", ".."] {
+            let refused = place(&room.0.join(path)).unwrap_err();
+            assert_eq!(refused.to_string(), "it names no file", "{path}");
+        }
+        assert!(place(&room.0.join("no/such")).is_err());
         assert!(room.names().is_empty());
     }
 

@@ -127,18 +127,12 @@ impl<'a> Destination<'a> {
                 return stream.map(Target::Stream);
             }
             let target = whole_file::followed(path)?;
-            match File::create_new(&target) {
-                Ok(_) => {
-                    let whole = fs::canonicalize(&target);
-                    fs::remove_file(&target)?;
-                    whole.map(Target::File)
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    OpenOptions::new().write(true).open(&target)?;
-                    fs::canonicalize(&target).map(Target::File)
-                }
+            let place = match OpenOptions::new().write(true).open(&target) {
+                Ok(_) => fs::canonicalize(&target),
+                Err(error) if error.kind() == ErrorKind::NotFound => whole_file::place(&target),
                 Err(error) => Err(error),
-            }
+            };
+            place.map(Target::File)
         };
         match opened(path) {
             Ok(target) => Ok(Self {
@@ -290,17 +284,33 @@ mod tests {
         file.unwrap()
     }
 
-    // Elsewhere names are not as long.
-    #[cfg(unix)]
     #[test]
-    fn what_could_be_opened_is_written_though_no_name_is_left_for_another_file() {
-        let path = std::env::temp_dir().join(format!("{:d<255}", std::process::id()));
+    fn a_file_with_the_longest_name_is_replaced_whole_too() {
+        let room = Room::new("longest");
+        let path = room.0.join("d".repeat(255));
         for text in ["one", "two"] {
-            let [file] = Destination::open_all([("--json", Some(&*path))], &[]).unwrap();
-            file.unwrap().write(text).unwrap();
+            open(&path).write(text).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }
-        fs::remove_file(&path).unwrap();
+        let fails = open(&path).write_with(|writer| {
+            writer.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(fails.is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+    }
+
+    #[test]
+    fn opening_makes_nothing_under_the_name_of_what_is_not_there() {
+        let room = Room::new("unmade");
+        let path = room.0.join("file");
+        std::thread::scope(|scope| {
+            let opens = scope.spawn(|| (0..1_000).for_each(|_| drop(open(&path))));
+            while !opens.is_finished() {
+                assert!(!path.exists());
+            }
+        });
+        assert_eq!(fs::read_dir(&room.0).unwrap().count(), 0);
     }
 
     #[test]

@@ -64,8 +64,8 @@ impl World {
     /// of power, whole; that is no error.) One that was there under the name stays until then, and its permissions for
     /// ever, which the new one has before anything is in it (where a system lets nobody set them, it may have fewer, never
     /// more); its owner and group, its access lists and its other names (hard links) do not: it is another file. Of calls
-    /// that save to one file at once, the last one's stays. Until it is whole it is called `NAME.PROCESS-NUMBER.partial`,
-    /// beside its place, and so is what a program leaves that ends while it
+    /// that save to one file at once, the last one's stays. Until it is whole it is called `NAME.PROCESS-NUMBER.partial`
+    /// (with the first 100 bytes of a longer `NAME`), beside its place, and so is what a program leaves that ends while it
     /// saves. The next save to that file removes those that nobody has written to for an hour, before it writes. Where the
     /// name is a link, what it leads to is replaced; where it is a device or a pipe, that is an error. It is written by
     /// calls and not through a mapping, because a full disk is then an error and no signal.

@@ -8,6 +8,7 @@ mod support;
 mod bounds;
 mod checked;
 mod contract;
+mod held_batches;
 mod in_sessions;
 mod model;
 mod small_batches;

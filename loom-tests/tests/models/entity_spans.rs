@@ -318,3 +318,29 @@ fn a_word_of_a_batch_that_dies_is_claimed_when_all_of_it_is_dead() {
         },
     );
 }
+
+#[test]
+fn of_two_batches_that_pass_a_hole_by_for_a_whole_word_one_has_it() {
+    model(
+        "of_two_batches_that_pass_a_hole_by_for_a_whole_word_one_has_it",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but(&[0]);
+            assert!(index.destroy_slice(&entities[2..4]).is_clean());
+            let cache = index.thread_cache();
+            cache.adopt();
+            let other = spawn(&index, |index| batch(index, 2));
+            let mine = batch(&index, 2);
+            let theirs = other.join();
+            assert!(
+                mine.is_some() != theirs.is_some(),
+                "the word was given out twice, or not at all"
+            );
+            let created: Vec<Entity> = mine.into_iter().chain(theirs).flatten().collect();
+            let slots: Vec<u32> = created.iter().map(|entity| entity.index()).collect();
+            assert_eq!(slots, [2, 3], "they do not stand side by side");
+            all_differ(&index, created);
+            assert_eq!(room(&index), 1, "a slot was lost");
+        },
+    );
+}

@@ -12,6 +12,9 @@ use crate::sync::{mutant, probe};
 
 /// Fewer are created in one word after the other.
 const FEW: usize = if cfg!(loom) { 2 } else { 16 };
+/// So many look for a word that is free in one piece in the whole block, before they take slots that are free singly: they
+/// fill half of it.
+const HALF: usize = WORD_BITS as usize / 2;
 /// Words where slots are free singly of which so many are claimed before their slots are written.
 const BROKEN: usize = if cfg!(loom) { 2 } else { 32 };
 
@@ -145,8 +148,8 @@ fn create_from_mask(
     filled
 }
 
-/// Takes words of one span that stand side by side, as many as `out` fills, or what is free singly; how many entities
-/// were made. None if nothing is in hand and the hints know of no free slot, or others were quicker. No claimed word is
+/// Takes words of one span that stand side by side, as many as `out` fills, or what is free singly (one that fills half a
+/// word only if no word of the block is whole); how many entities were made. None if nothing is in hand and the hints know of no free slot, or others were quicker. No claimed word is
 /// in hand, or `out` is a word long at least.
 ///
 /// All claims before all stores: a read-modify-write waits until the stores before it are done.
@@ -162,8 +165,14 @@ fn create_in_words(
     };
     // One more than needed is for the next calls, if the thread has nothing in hand.
     let wanted = out.len() / WORD_BITS as usize + usize::from(cache.mask == 0);
-    let claimed = core.claim_whole(tally, span::of(first), |seen| {
-        span::run(span::whole(seen), span::lane(first), wanted)
+    // Entities that lie side by side are cheaper to make, and to destroy: holes are for single ones and small batches.
+    let whole = if out.len() >= HALF {
+        core.whole_in_block(first).unwrap_or(first)
+    } else {
+        first
+    };
+    let claimed = core.claim_whole(tally, span::of(whole), |seen| {
+        span::run(span::whole(seen), span::lane(whole), wanted)
     });
     if claimed == 0 {
         // Slots in hand cost nothing.
@@ -172,13 +181,13 @@ fn create_in_words(
             _ => create_from_magazine(core, cache, tally, out, place),
         };
     }
-    let words = (claimed / span::lane(first)).trailing_ones();
+    let words = (claimed / span::lane(whole)).trailing_ones();
     let slots = (words * WORD_BITS) as usize;
     let created = slots.min(out.len());
-    wide::create_run(core, first * WORD_BITS, &mut out[..created], place);
+    wide::create_run(core, whole * WORD_BITS, &mut out[..created], place);
     if created < slots {
         let (word, lane) = (created as u32 / WORD_BITS, created as u32 % WORD_BITS);
-        keep_surplus(cache, first + word, FULL << lane & FULL);
+        keep_surplus(cache, whole + word, FULL << lane & FULL);
     }
     created
 }

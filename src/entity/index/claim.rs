@@ -217,6 +217,27 @@ impl Core {
             .map(|word| self.turn_to(cache, word))
     }
 
+    /// A word that is whole in the block of `word`: that one if it is, else the first; `None` if there is none.
+    #[inline]
+    pub(crate) fn whole_in_block(&self, word: u32) -> Option<u32> {
+        let whole = |number: u32| {
+            probe::probed(1);
+            // Ordering: Relaxed, the claim decides.
+            //
+            // SAFETY: callers pass words below `WORDS`; a block has all its spans.
+            span::whole(unsafe { self.span(number) }.load(Ordering::Relaxed))
+        };
+        let number = span::of(word);
+        if whole(number) & span::lane(word) != 0 {
+            return Some(word);
+        }
+        let first = number / SPANS_PER_BLOCK * SPANS_PER_BLOCK;
+        (first..first + SPANS_PER_BLOCK).find_map(|number| {
+            let lanes = whole(number);
+            (lanes != 0).then(|| number * SPAN_WORDS + lanes.trailing_zeros())
+        })
+    }
+
     /// The lanes of a span that may have a slot that is free singly.
     #[inline]
     pub(crate) fn broken_lanes(&self, number: u32) -> u64 {

@@ -12,3 +12,4 @@ mod held_batches;
 mod in_sessions;
 mod model;
 mod small_batches;
+mod walks;

@@ -3,6 +3,8 @@
 //! Under the model checker a claim word has two slots and a span two claim words: slots 0 to 3 and 4
 //! to 7.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use loom::sync::Arc;
 use megachunk::entity::{Entity, EntityIndex};
 use megachunk::sync::model::ThreadCache;
@@ -343,4 +345,40 @@ fn of_two_batches_that_pass_a_hole_by_for_a_whole_word_one_has_it() {
             assert_eq!(room(&index), 1, "a slot was lost");
         },
     );
+}
+
+#[test]
+fn a_walk_finds_who_lives_all_along_whatever_is_created_and_dies_beside_it() {
+    // Of std: it outlives executions, and orders nothing in them.
+    static ENDS: [AtomicBool; 4] = [const { AtomicBool::new(false) }; 4];
+    let note = |end: usize| ENDS[end].store(true, Ordering::Relaxed);
+    model(
+        "a_walk_finds_who_lives_all_along_whatever_is_created_and_dies_beside_it",
+        Preemptions(3),
+        move || {
+            let (index, entities) = all_taken_but_word(1);
+            let dying = [entities[4], entities[5]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&dying).is_clean());
+                batch(index, 2).expect("two words were whole")
+            });
+            let found: Vec<Entity> = index.iter().collect();
+            let created = other.join();
+            assert!(found.is_sorted_by(|one, next| one.index() < next.index()));
+            let (stay, others): (Vec<Entity>, Vec<Entity>) = found
+                .into_iter()
+                .partition(|entity| [0, 1, 6, 7].contains(&entity.index()));
+            assert_eq!(stay, [0, 1, 6, 7].map(|slot: usize| entities[slot]));
+            let known = |entity| dying.contains(entity) || created.contains(entity);
+            assert!(others.iter().all(known), "nobody of {others:?} ever lived");
+            note(usize::from(others.contains(&dying[1])));
+            note(2 + usize::from(others.contains(&created[1])));
+        },
+    );
+    let [passed, late, unseen, seen] = ENDS.each_ref().map(|end| end.load(Ordering::Relaxed));
+    assert!(
+        passed && late,
+        "who dies is not found in all, or in no walk"
+    );
+    assert!(unseen && seen, "who comes is found in all, or in no walk");
 }

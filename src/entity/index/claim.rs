@@ -171,14 +171,29 @@ impl Core {
     /// The slots of a word that are not free. Looked at in the middle of other threads' calls, it is
     /// right for those that nobody claimed or gave back meanwhile.
     pub(crate) fn taken(&self, word: u32) -> u64 {
-        // Ordering: Acquire, so that the claim word is looked at after the span word.
-        //
-        // SAFETY: callers pass words below `WORDS`.
-        let seen = unsafe { self.span(span::of(word)) }.load(Ordering::Acquire);
-        if span::whole(seen) & span::lane(word) != 0 {
+        if self.lanes_in_use(span::of(word)) & span::lane(word) == 0 {
             return 0;
         }
         // SAFETY: what is not whole was used: its block is open.
+        unsafe { self.taken_singly(word) }
+    }
+
+    /// The lanes of a span that are not whole: in no other word is a slot taken.
+    #[inline]
+    pub(crate) fn lanes_in_use(&self, number: u32) -> u64 {
+        // Ordering: Acquire, so that claim words are looked at after the span word.
+        //
+        // SAFETY: callers pass spans below `SPANS`.
+        span::broken(unsafe { self.span(number) }.load(Ordering::Acquire))
+    }
+
+    /// [`taken`](Self::taken) of a word that was found in use.
+    ///
+    /// # Safety
+    /// Its block is open.
+    #[inline]
+    pub(crate) unsafe fn taken_singly(&self, word: u32) -> u64 {
+        // SAFETY: the caller's.
         !unsafe { self.claims(word) }.load(Ordering::Acquire) & FULL
     }
 

@@ -4,8 +4,9 @@ use core::fmt;
 use std::vec;
 
 use crate::entity::index::core::Core;
+use crate::entity::index::span::{SPAN_WORDS, SPANS_PER_BLOCK};
 use crate::entity::{Entity, EntityIndex, Full};
-use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
+use crate::sync::geometry::WORD_BITS;
 
 /// New entities; see [`EntityIndex::create_iter`].
 #[must_use = "those that it is not asked for are destroyed again"]
@@ -36,6 +37,7 @@ impl fmt::Debug for Created<'_> {
 impl Iterator for Created<'_> {
     type Item = Entity;
 
+    #[inline]
     fn next(&mut self) -> Option<Entity> {
         self.entities.next()
     }
@@ -63,9 +65,12 @@ pub struct Live<'a> {
     word: u32,
     /// Slots of that word that are not looked at yet.
     taken: u64,
-    /// The next word.
+    /// Words of the span before `next` that are not looked at yet, as lanes. Those that were whole when the walk came to
+    /// the span are not among them.
+    lanes: u64,
+    /// The next span.
     next: u32,
-    words: u32,
+    spans: u32,
 }
 
 impl<'a> Live<'a> {
@@ -74,8 +79,31 @@ impl<'a> Live<'a> {
             core,
             word: 0,
             taken: 0,
+            lanes: 0,
             next: 0,
-            words: core.opened() * WORDS_PER_BLOCK,
+            spans: core.opened() * SPANS_PER_BLOCK,
+        }
+    }
+
+    /// Goes on to the next word of which a slot is taken; `false` if there is none. (Not with `next` in the caller's
+    /// program: that is for each entity, this for up to 64.)
+    #[inline(never)]
+    fn turn(&mut self) -> bool {
+        loop {
+            while self.lanes == 0 {
+                if self.next == self.spans {
+                    return false;
+                }
+                self.lanes = self.core.lanes_in_use(self.next);
+                self.next += 1;
+            }
+            self.word = (self.next - 1) * SPAN_WORDS + self.lanes.trailing_zeros();
+            self.lanes &= self.lanes - 1;
+            // SAFETY: what is not whole was used: its block is open.
+            self.taken = unsafe { self.core.taken_singly(self.word) };
+            if self.taken != 0 {
+                return true;
+            }
         }
     }
 }
@@ -83,8 +111,8 @@ impl<'a> Live<'a> {
 impl fmt::Debug for Live<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Live")
-            .field("next", &(self.next * WORD_BITS))
-            .field("end", &(self.words * WORD_BITS))
+            .field("next", &(self.next * SPAN_WORDS * WORD_BITS))
+            .field("end", &(self.spans * SPAN_WORDS * WORD_BITS))
             .finish_non_exhaustive()
     }
 }
@@ -92,6 +120,7 @@ impl fmt::Debug for Live<'_> {
 impl Iterator for Live<'_> {
     type Item = Entity;
 
+    #[inline]
     fn next(&mut self) -> Option<Entity> {
         loop {
             while self.taken != 0 {
@@ -99,16 +128,15 @@ impl Iterator for Live<'_> {
                 self.taken &= self.taken - 1;
                 let index = self.word * WORD_BITS + lane;
                 // A slot is free, kept by a thread, or alive: the look says.
-                if let Some(entity) = self.core.at(index) {
+                //
+                // SAFETY: a slot of a word that was used.
+                if let Some(entity) = unsafe { self.core.at_slot(index) } {
                     return Some(entity);
                 }
             }
-            if self.next == self.words {
+            if !self.turn() {
                 return None;
             }
-            self.word = self.next;
-            self.next += 1;
-            self.taken = self.core.taken(self.word);
         }
     }
 }

@@ -127,9 +127,19 @@ impl Core {
         if !self.has_slot(index) {
             return None;
         }
+        // SAFETY: just checked.
+        unsafe { self.at_slot(index) }
+    }
+
+    /// The living entity of a slot that is there.
+    ///
+    /// # Safety
+    /// As for [`slot`](Self::slot).
+    #[inline(always)]
+    pub(crate) unsafe fn at_slot(&self, index: u32) -> Option<Entity> {
         // Ordering: Acquire, as in `living`.
         //
-        // SAFETY: just checked.
+        // SAFETY: the caller's.
         let word = unsafe { self.slot(index) }.load(Ordering::Acquire);
         // A dead slot's version is even, and no handle has one.
         Entity::new(index, slot::version(word))

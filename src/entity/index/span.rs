@@ -54,6 +54,12 @@ pub(crate) const fn whole(span: u64) -> u64 {
     !span & LANES
 }
 
+/// The lanes that are broken.
+#[inline(always)]
+pub(crate) const fn broken(span: u64) -> u64 {
+    span & LANES
+}
+
 /// The lanes that are whole or may have a free slot.
 #[inline(always)]
 pub(crate) const fn open(span: u64) -> u64 {

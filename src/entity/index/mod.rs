@@ -120,7 +120,9 @@ const NONE_LEFT: Full = Full {
 ///
 /// Memory: 8.6 bytes a slot, and only for blocks that were ever used, which stay until the index is dropped; a new index
 /// costs no more than a few pages (on Windows it is accounted 600 KiB). With huge pages (the default where the system grants
-/// them) it grows by 2 MiB, beyond the first 32,768 slots.
+/// them) it grows by 2 MiB, beyond the first 32,768 slots. Each thread that has created an entity, and each open [`Session`]
+/// that has, works in a block of its own, 64 KiB of slots however few it uses, until it ends or calls
+/// [`flush`](Self::flush) ([`Session::flush`]); then the next one that needs a block takes it.
 ///
 /// # Threads, forks, allocators, signals
 /// * A thread finds its own cache at once if it used no other index since. If it uses several in turn, it finds those

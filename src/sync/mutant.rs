@@ -547,6 +547,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a fragment is required when it was worked out already what comes with the one that requires it",
     ),
     (
+        "returned_not_claimed",
+        "who gave a run of chunks back has it again without asking whose it is now",
+    ),
+    (
         "rewind_keeps_claims",
         "a world that cannot go back keeps the slots that it claimed for that",
     ),

@@ -10,4 +10,5 @@ mod budget;
 mod caches;
 mod contract;
 mod model;
+mod runs;
 mod shown;

@@ -572,6 +572,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "fragment_registry::what_is_required_is_seen_by_who_settles_it_or_refused",
     ),
     (
+        "returned_not_claimed",
+        "chunk_takes::a_run_that_was_given_back_is_had_again_or_another_thread_has_it",
+    ),
+    (
         "rewind_keeps_claims",
         "entity_rewind::a_world_goes_back_or_changes_nothing_beside_one_that_creates",
     ),

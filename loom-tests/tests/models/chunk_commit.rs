@@ -108,6 +108,33 @@ fn memory_is_not_given_back_under_a_taker() {
 }
 
 #[test]
+fn a_run_that_was_given_back_is_had_again_with_its_memory() {
+    model(
+        "a_run_that_was_given_back_is_had_again_with_its_memory",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            // The neighbour stays in use: this thread looks first where the run was.
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            let run = ticket(&allocator, MEGACHUNK_CHUNKS);
+            let other = spawn(&allocator, |allocator| {
+                allocator.trim();
+                keep(allocator, MEGACHUNK_CHUNKS)
+            });
+            give_ticket(&allocator, run);
+            // Not if the other thread is giving the memory back just now.
+            let mine = keep(&allocator, MEGACHUNK_CHUNKS);
+            let theirs = other.join();
+            check(&allocator);
+            let later = keep(&allocator, MEGACHUNK_CHUNKS);
+            let owners = [mine, theirs, later].map(usize::from).iter().sum::<usize>();
+            assert_eq!(owners, 1, "there was one run");
+        },
+    );
+}
+
+#[test]
 fn flags_tell_which_memory_is_there() {
     model("flags_tell_which_memory_is_there", Preemptions(2), || {
         let allocator = fresh();

@@ -1,9 +1,11 @@
 //! Hints: they never keep a search from a run that is free.
 //!
 //! Everything is taken at first; a search that finds nothing writes that down while another thread
-//! gives a run back. The run is taken last: no search has yet written down that it is taken.
+//! gives a run back. The run is taken last: no search has yet written down that it is taken. Who gave a run back has
+//! forgotten so before its next request, which is for a search.
 
 use megachunk::chunk::MEGACHUNK_CHUNKS;
+use megachunk::chunk::model::forget_returned;
 use megachunk_loom_tests::Bound::Preemptions;
 use megachunk_loom_tests::chunks::{
     check, fresh, full_with_a_run, give_ticket, hold_cache, keep, spawn, ticket,
@@ -67,6 +69,7 @@ fn exhausted_is_never_said_while_a_completed_free_left_room() {
             // Asks for more than there will be, so that it takes nothing and only learns.
             let learner = spawn(&allocator, |allocator| keep(allocator, MEGACHUNK_CHUNKS));
             give_ticket(&allocator, run);
+            forget_returned(&allocator);
             assert!(
                 keep(&allocator, 2),
                 "a thread does not find what it gave back itself"
@@ -91,6 +94,7 @@ fn a_run_is_found_though_another_free_stands_between_two_levels() {
             assert!(!keep(&allocator, 2));
             let other = spawn(&allocator, move |allocator| give_ticket(allocator, low));
             give_ticket(&allocator, high);
+            forget_returned(&allocator);
             assert!(
                 keep(&allocator, 2),
                 "a thread does not find what it gave back itself"
@@ -144,6 +148,7 @@ fn who_met_another_thread_still_finds_what_is_free_anywhere() {
             let own = ticket(&allocator, 2);
             give_ticket(&allocator, other.join());
             give_ticket(&allocator, own);
+            forget_returned(&allocator);
             assert!(
                 keep(&allocator, 2) && keep(&allocator, 2),
                 "a search did not go everywhere"

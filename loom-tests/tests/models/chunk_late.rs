@@ -5,7 +5,7 @@
 //! them do here only what a search does when it has found nothing.
 
 use megachunk::chunk::MEGACHUNK_CHUNKS;
-use megachunk::chunk::model::{learn_group, learn_taken};
+use megachunk::chunk::model::{forget_returned, learn_group, learn_taken};
 use megachunk_loom_tests::Bound::Preemptions;
 use megachunk_loom_tests::chunks::{
     check, fresh, full_with_a_run, give_ticket, hold_cache, keep, spawn, ticket,
@@ -24,6 +24,7 @@ fn exhausted_is_not_said_because_of_a_late_hint_that_another_search_passed_on() 
             let late = spawn(&allocator, |allocator| learn_taken(allocator, 0));
             let other = spawn(&allocator, |allocator| learn_group(allocator, 0));
             give_ticket(&allocator, run);
+            forget_returned(&allocator);
             assert!(
                 keep(&allocator, 2),
                 "a thread does not find what it gave back itself"

@@ -3,9 +3,10 @@
 //!
 //! The memory of the models watches: see `chunks::WatchedMemory`.
 
+use megachunk::chunk::MEGACHUNK_CHUNKS;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::chunks::{
-    fresh, give, give_ticket, hold_cache, keep, room, spawn, take, ticket,
+    check, fresh, give, give_ticket, hold_cache, keep, room, spawn, take, ticket,
 };
 use megachunk_loom_tests::model;
 
@@ -131,4 +132,25 @@ fn a_ticket_is_good_for_one_of_two() {
         assert!(mine != other.join());
         assert_eq!(allocator.in_use(), 0);
     });
+}
+
+#[test]
+fn a_run_that_was_given_back_is_had_again_or_another_thread_has_it() {
+    model(
+        "a_run_that_was_given_back_is_had_again_or_another_thread_has_it",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            // Not in the first place: there a search would begin, too.
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            let run = ticket(&allocator, 2);
+            assert!(keep(&allocator, 2));
+            let other = spawn(&allocator, |allocator| keep(allocator, 2));
+            give_ticket(&allocator, run);
+            let mine = keep(&allocator, 2);
+            assert!(mine != other.join(), "there was one run");
+            check(&allocator);
+        },
+    );
 }

@@ -31,6 +31,8 @@ pub(crate) struct Cache {
     pub(crate) singles: Seat,
     /// Where it looks for runs.
     pub(crate) runs: Seat,
+    /// The run that it gave back last: where it looks first for its next one, if that is as long.
+    pub(crate) returned: Option<Run>,
     /// This node's number, from 1.
     pub(crate) ordinal: u32,
     /// The chunks below the one in the hand, the newest last; `Tally::kept` says how many.
@@ -44,6 +46,7 @@ impl Cache {
             megachunk: Some(0),
             singles: Seat::new(),
             runs: Seat::new(),
+            returned: None,
             ordinal,
             chunks: [Run::single(0); KEPT],
         }

@@ -23,3 +23,8 @@ pub fn learn_group<M: Memory>(allocator: &MegachunkAllocator<M>, megachunk: u32)
         core.hints.learn_group(megachunk);
     });
 }
+
+/// Has this thread forget which run it gave back last, so that it searches for the next one.
+pub fn forget_returned<M: Memory>(allocator: &MegachunkAllocator<M>) {
+    allocator.with_cache(|_, cache, _| cache.returned = None);
+}

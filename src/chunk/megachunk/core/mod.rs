@@ -153,11 +153,22 @@ impl<M: Memory> Core<M> {
         tally: &Tally,
         len: u32,
     ) -> Result<Run, ChunkError> {
+        let returned = cache.returned.take_if(|run| run.len() == len);
+        if mutant::active("returned_not_claimed")
+            && let Some(run) = returned
+        {
+            self.mask(run.megachunk())
+                .fetch_or(run.mask(), Ordering::AcqRel);
+            tally.took(len);
+            return Ok(run);
+        }
         let wanted = Wanted {
             len,
             down: true,
             from: cache.runs.first_place(),
-            before: None,
+            before: returned
+                .map(Run::megachunk)
+                .filter(|&before| self.is_to_be_refilled(before, len)),
             pick: |mask| lowest_run(mask, len),
             crowded: Cell::new(false),
         };
@@ -168,6 +179,24 @@ impl<M: Memory> Core<M> {
         }
         let first = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
         Run::new(first, len).ok_or(ChunkError::BadLength { len: len as usize })
+    }
+
+    /// Whether a mega-chunk to which a run of `len` went back is where the next one is best taken: in the first place, or
+    /// where nothing else of that length is free. From where more is free, what is in use moves to the first places by
+    /// and by, so that memory goes back; so it does from a pair of which this was the last.
+    fn is_to_be_refilled(&self, megachunk: u32, len: u32) -> bool {
+        // Its memory may have gone back, and be elsewhere.
+        if !self.has_memory(megachunk) {
+            return false;
+        }
+        if megachunk == at(0, true) {
+            return true;
+        }
+        // Ordering: Relaxed, both: they say where to look, and `take` looks again.
+        let mask = self.mask(megachunk).load(Ordering::Relaxed);
+        let is_last = |bits| lowest_run(mask | bits, len).is_none();
+        lowest_run(mask, len).is_some_and(is_last)
+            && (mask != 0 || self.mask(megachunk ^ 1).load(Ordering::Relaxed) != 0)
     }
 
     /// Takes some single chunks, of which an empty cache gets all but the one returned, from the bottom

@@ -9,6 +9,7 @@ use crate::exactly::Exactly;
 use crate::fragment::{Lone, Pile};
 use crate::observer::{Observed, ObserverId};
 use crate::panics::{end_all, note, refused, resume};
+use crate::processor::translator::orphans::{Given, Orphans};
 use crate::query::QueryError;
 use crate::world::check::{Found, Held};
 use crate::world::{Attachment, World, WorldError, new_identity};
@@ -19,7 +20,7 @@ use crate::world::{Attachment, World, WorldError, new_identity};
 /// object is looked for among all: O(objects) the first time, then O(log objects) each time. So it is for one that
 /// stands for an object of hosts that are gone.
 pub struct HostOf<H> {
-    slot: u32,
+    given: Given,
     object: Exactly<H>,
 }
 
@@ -27,13 +28,13 @@ impl<H> HostOf<H> {
     /// The object's slot, for [`Hosts::get`].
     #[must_use]
     pub fn slot(&self) -> u32 {
-        self.slot
+        self.given.slot
     }
 }
 
 impl<H> fmt::Debug for HostOf<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("HostOf").field(&self.slot).finish()
+        f.debug_tuple("HostOf").field(&self.given.slot).finish()
     }
 }
 
@@ -43,9 +44,13 @@ impl<H> fmt::Debug for HostOf<H> {
 /// The host changes its objects through [`get_mut`](Self::get_mut), which notes them as changed; the
 /// [translators](super) copy what has changed, in both directions.
 ///
-/// An object whose entity is destroyed, or loses its [`HostOf`], or gets another one, is an *orphan*: it is kept until
-/// the host asks for it by [`take_orphans`](Self::take_orphans), and takes it down. So a host calls that every frame, or
-/// at least now and then: orphans that nobody takes heap up.
+/// An object whose entity is destroyed, or goes to another world, or loses its [`HostOf`], or gets another one, is an
+/// *orphan*: it is kept until the host asks for it by [`take_orphans`](Self::take_orphans), and takes it down. So a host
+/// calls that every frame, or at least now and then: orphans that nobody takes heap up.
+///
+/// An entity that comes back before that, with the [`HostOf`] that it had, has its object again, in the same slot, unless
+/// another object has come there: who was to go and was refused, for whatever reason, and is
+/// [shown as coming again](crate::world::World::observe); who has gone to another world, and comes from there as it was.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -88,6 +93,7 @@ pub struct Hosts<H> {
     /// No other ones have it.
     identity: u64,
     slots: Pile<Slot<H>>,
+    /// Slots that have no object; also some that had none once: see [`Slot::is_listed`].
     free: Vec<u32>,
     /// Slots with an object.
     taken: usize,
@@ -97,12 +103,12 @@ pub struct Hosts<H> {
     blocks: Vec<u64>,
     /// Which slots are whose, since somebody's was looked for first: most hosts never do.
     owners: Option<BTreeSet<(Entity, u32)>>,
-    orphans: Pile<H>,
+    orphans: Orphans<H>,
 }
 
 /// What stays with a world in which they were installed, wherever they go.
 struct Watched<H> {
-    /// Who notes the objects of entities that go.
+    /// Who notes the objects of entities that go, and those that come back.
     observer: Option<ObserverId>,
     object: Exactly<H>,
 }
@@ -143,6 +149,8 @@ struct Slot<H> {
     taken: Option<(Entity, H)>,
     /// When the host has changed it last.
     stamp: u64,
+    /// Whether it is among the free ones. It stays there when its object comes back.
+    is_listed: bool,
 }
 
 /// Slots that are passed by together if none of them was changed.
@@ -164,13 +172,22 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         Ok(())
     }
 
-    /// Notes the objects of entities that go.
+    /// Notes the objects of entities that go. Who comes may be one who was told to go and stays after all: a change
+    /// that is refused, or ends in the middle.
     fn watch(world: &mut World) -> Result<ObserverId, QueryError> {
-        let gone = Observed::GO;
-        world.observe::<HostOf<H>, ()>(gone, |batch, _| {
+        let changes = Observed::COME | Observed::GO;
+        world.observe::<HostOf<H>, ()>(changes, |batch, _| {
+            let comes = Observed::COME.contains(batch.change());
+            let hosts = batch.resources().get::<Self>();
+            if comes && hosts.is_none_or(|hosts| hosts.orphans.is_empty()) {
+                return;
+            }
             batch.with_resource(|batch, hosts: &mut Self| {
-                let gone = |(entity, host): (Entity, &HostOf<H>)| hosts.orphan(entity, host.slot);
-                let lent = batch.for_each::<(Entity, &HostOf<H>)>(gone);
+                let each = |(entity, host): (Entity, &HostOf<H>)| match comes {
+                    true => hosts.take_back(entity, host.given),
+                    false => hosts.orphan(entity, host.given),
+                };
+                let lent = batch.for_each::<(Entity, &HostOf<H>)>(each);
                 debug_assert!(lent.is_ok(), "what is observed is there");
             });
         })
@@ -185,7 +202,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             stamp: 0,
             blocks: Vec::new(),
             owners: None,
-            orphans: Pile::new(),
+            orphans: Orphans::new(),
         }
     }
 
@@ -224,20 +241,25 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     /// If it was not [installed](Self::install), or an observer has taken it out meanwhile: the object is dropped.
     pub fn attach(world: &mut World, entity: Entity, object: H) -> Result<u32, WorldError> {
         let object = Lone::new(object);
-        let before = world.find_fragment::<HostOf<H>>(entity).map(HostOf::slot);
+        let before = world.find_fragment::<HostOf<H>>(entity);
+        let before = before.map(|host| host.given);
         let hosts = Self::of(world);
         let (identity, mut slot) = (hosts.identity, hosts.take_slot());
-        let host: HostOf<H> = HostOf {
+        let given = Given {
             slot,
+            serial: new_identity(),
+        };
+        let host: HostOf<H> = HostOf {
+            given,
             object: PhantomData,
         };
         let (mut added, mut panicked) = (None, None);
         note(&mut panicked, || added = Some(world.add(entity, (host,))));
-        let has_slot = |host: &HostOf<H>| host.slot == slot;
+        let is_this = |host: &HostOf<H>| host.given == given;
         let there = match &added {
             Some(added) => added.is_ok(),
             // The change is complete if it was an observer.
-            None => world.find_fragment(entity).is_some_and(has_slot),
+            None => world.find_fragment(entity).is_some_and(is_this),
         };
         let hosts = Self::of(world);
         // An observer may have put other hosts in their place, which know nothing of the slot.
@@ -249,19 +271,16 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             if let Some(before) = before {
                 hosts.orphan(entity, before);
             }
-            hosts.slots[slot as usize].taken = Some((entity, object.into_inner()));
-            hosts.taken += 1;
-            if let Some(owners) = &mut hosts.owners {
-                owners.insert((entity, slot));
-            }
+            hosts.slots[slot as usize].stamp = 0;
+            hosts.put(entity, slot, object.into_inner());
             if !same && let Ok(host) = world.get_mut::<HostOf<H>>(entity) {
-                host.slot = slot;
+                host.given.slot = slot;
             }
             resume(panicked);
             return Ok(slot);
         }
         if same {
-            hosts.free.push(slot);
+            hosts.release(slot);
         }
         resume(panicked);
         match added {
@@ -272,14 +291,38 @@ impl<H: Send + Sync + 'static> Hosts<H> {
 
     /// A slot without an object, for the caller.
     fn take_slot(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
-                taken: None,
-                stamp: 0,
-            });
-            self.blocks.resize(self.slots.len().div_ceil(BLOCK), 0);
-            self.slots.len() as u32 - 1
-        })
+        while let Some(slot) = self.free.pop() {
+            let place = &mut self.slots[slot as usize];
+            place.is_listed = false;
+            // Else its object has come back.
+            if place.taken.is_none() {
+                return slot;
+            }
+        }
+        self.slots.push(Slot {
+            taken: None,
+            stamp: 0,
+            is_listed: false,
+        });
+        self.blocks.resize(self.slots.len().div_ceil(BLOCK), 0);
+        self.slots.len() as u32 - 1
+    }
+
+    /// A slot has no object now.
+    fn release(&mut self, slot: u32) {
+        let place = &mut self.slots[slot as usize];
+        if !core::mem::replace(&mut place.is_listed, true) {
+            self.free.push(slot);
+        }
+    }
+
+    /// Puts an entity's object into a slot that has none.
+    fn put(&mut self, entity: Entity, slot: u32, object: H) {
+        self.slots[slot as usize].taken = Some((entity, object));
+        self.taken += 1;
+        if let Some(owners) = &mut self.owners {
+            owners.insert((entity, slot));
+        }
     }
 
     fn of(world: &mut World) -> &mut Self {
@@ -292,25 +335,33 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// The entity of an object is gone, which named this slot. It may not be its own: a copy, one that stood for an
+    /// The entity of an object is gone, which named one. It may not be its own: a copy, one that stood for an
     /// object of earlier hosts, or one that was exchanged with another; then its own is looked for.
-    fn orphan(&mut self, entity: Entity, slot: u32) {
+    fn orphan(&mut self, entity: Entity, named: Given) {
         let owned = |slot: &Slot<H>| matches!(slot.taken, Some((owner, _)) if owner == entity);
-        let slot = match self.slots.get(slot as usize) {
-            Some(place) if owned(place) => slot,
+        let slot = match self.slots.get(named.slot as usize) {
+            Some(place) if owned(place) => named.slot,
             _ => match self.find(entity) {
                 Some(own) => own,
                 None => return,
             },
         };
-        let place = &mut self.slots[slot as usize];
-        place.stamp = 0;
-        self.orphans
-            .extend(place.taken.take().map(|(_, object)| object));
-        self.free.push(slot);
+        if let Some((_, object)) = self.slots[slot as usize].taken.take() {
+            self.orphans.push(entity, named, slot, object);
+        }
+        self.release(slot);
         self.taken -= 1;
         if let Some(owners) = &mut self.owners {
             owners.remove(&(entity, slot));
+        }
+    }
+
+    /// An entity is there that names an object: it has its own again, if that is an orphan.
+    fn take_back(&mut self, entity: Entity, named: Given) {
+        let slots = &self.slots;
+        let is_free = |slot: u32| slots[slot as usize].taken.is_none();
+        if let Some((slot, object)) = self.orphans.take_back(entity, named, is_free) {
+            self.put(entity, slot, object);
         }
     }
 
@@ -404,8 +455,11 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     }
 
     /// The objects whose entities are gone, for the host to take down; they are kept until this is called. O(1).
+    ///
+    /// What was taken does not come back with its entity. So not from an observer of who [goes](Observed::GO): of a change of
+    /// many that is refused, it would take the objects of entities that stay.
     pub fn take_orphans(&mut self) -> Vec<H> {
-        core::mem::take(&mut self.orphans).into_vec()
+        self.orphans.take()
     }
 }
 
@@ -416,3 +470,6 @@ impl<H> fmt::Debug for Hosts<H> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

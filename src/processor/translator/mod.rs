@@ -9,6 +9,7 @@
 //! value.
 
 mod hosts;
+mod orphans;
 
 pub use hosts::{HostOf, Hosts};
 

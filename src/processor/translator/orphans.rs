@@ -1,0 +1,192 @@
+//! `Orphans`: objects whose entities are gone, until their host takes them down.
+//!
+//! [`Hosts`](super::Hosts) bring them, and fetch one back whose entity has come back before. Must hold: an object is there
+//! once, and leads by its slot to whom it was, as long as no later one of the same slot is there.
+
+use std::collections::HashMap;
+
+use crate::entity::Entity;
+use crate::fragment::Pile;
+use crate::hashers::ByNumbers;
+
+/// One time that an entity was given an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Where the object is then.
+    pub(super) slot: u32,
+    /// No other time has it, of whatever hosts.
+    pub(super) serial: u64,
+}
+
+/// Whose an object was.
+#[derive(Clone, Copy)]
+struct Owner {
+    entity: Entity,
+    /// By what the entity named an object when it went: mostly this one.
+    named: Given,
+    /// The object's own slot.
+    slot: u32,
+}
+
+pub(super) struct Orphans<H> {
+    objects: Pile<H>,
+    /// Of the same objects.
+    owners: Vec<Owner>,
+    /// For each slot where the last of its objects is, if it is there: its owner says so.
+    of_slots: Vec<u32>,
+    /// The slots of objects whose entities named other ones.
+    strays: HashMap<Entity, u32, ByNumbers>,
+}
+
+impl<H> Orphans<H> {
+    pub(super) fn new() -> Self {
+        Self {
+            objects: Pile::new(),
+            owners: Vec::new(),
+            of_slots: Vec::new(),
+            strays: HashMap::default(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// One comes, from its slot. O(1).
+    pub(super) fn push(&mut self, entity: Entity, named: Given, slot: u32, object: H) {
+        if named.slot != slot {
+            self.strays.insert(entity, slot);
+        }
+        let at = self.objects.len();
+        self.objects.push(object);
+        let owner = Owner {
+            entity,
+            named,
+            slot,
+        };
+        self.owners.push(owner);
+        self.lies_at(slot, at);
+    }
+
+    /// The object of an entity that is back, and names one as it did when it went, if `is_free` says of the object's
+    /// slot that there is no other by now; the slot. O(1).
+    pub(super) fn take_back(
+        &mut self,
+        entity: Entity,
+        named: Given,
+        is_free: impl FnOnce(u32) -> bool,
+    ) -> Option<(u32, H)> {
+        let is_its = |owner: &Owner| (owner.entity, owner.named) == (entity, named);
+        let own = self.find(named.slot, is_its).map(|at| (at, named.slot));
+        let (at, slot) = own.or_else(|| {
+            let &slot = self.strays.get(&entity)?;
+            Some((self.find(slot, is_its)?, slot))
+        })?;
+        if !is_free(slot) {
+            return None;
+        }
+        if named.slot != slot {
+            self.strays.remove(&entity);
+        }
+        let object = self.objects.swap_remove(at);
+        self.owners.swap_remove(at);
+        if let Some(&moved) = self.owners.get(at)
+            && self.of_slots[moved.slot as usize] as usize == self.owners.len()
+        {
+            self.lies_at(moved.slot, at);
+        }
+        Some((slot, object))
+    }
+
+    /// All objects. O(1), and O(those whose entities named other ones).
+    pub(super) fn take(&mut self) -> Vec<H> {
+        self.owners.clear();
+        self.strays.clear();
+        core::mem::take(&mut self.objects).into_vec()
+    }
+
+    /// Where the last object of a slot is, if it has that owner.
+    fn find(&self, slot: u32, is_its: impl FnOnce(&Owner) -> bool) -> Option<usize> {
+        let at = *self.of_slots.get(slot as usize)? as usize;
+        let owner = self.owners.get(at)?;
+        (owner.slot == slot && is_its(owner)).then_some(at)
+    }
+
+    fn lies_at(&mut self, slot: u32, at: usize) {
+        let slot = slot as usize;
+        if slot >= self.of_slots.len() {
+            self.of_slots.resize(slot + 1, 0);
+        }
+        self.of_slots[slot] = at as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entity(n: u32) -> Entity {
+        Entity::new(n, 1).unwrap()
+    }
+
+    fn given(slot: u32) -> Given {
+        Given {
+            slot,
+            serial: 100 + u64::from(slot),
+        }
+    }
+
+    #[test]
+    fn each_comes_back_in_whatever_order() {
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+            let mut orphans = Orphans::new();
+            (0..3).for_each(|n| orphans.push(entity(n), given(n), n, n * 10));
+            for n in order {
+                assert_eq!(
+                    orphans.take_back(entity(n), given(n), |_| true),
+                    Some((n, n * 10))
+                );
+                assert_eq!(orphans.take_back(entity(n), given(n), |_| true), None);
+            }
+            assert!(orphans.is_empty());
+        }
+    }
+
+    #[test]
+    fn nobody_gets_what_was_not_his_or_has_no_place_or_was_taken_down() {
+        let mut orphans = Orphans::new();
+        orphans.push(entity(1), given(1), 1, "one");
+        let later = Given {
+            serial: 7,
+            ..given(1)
+        };
+        assert_eq!(orphans.take_back(entity(1), later, |_| true), None);
+        assert_eq!(orphans.take_back(entity(2), given(1), |_| true), None);
+        assert_eq!(orphans.take_back(entity(1), given(1), |_| false), None);
+        assert_eq!(orphans.take(), ["one"]);
+        assert_eq!(orphans.take_back(entity(1), given(1), |_| true), None);
+        orphans.push(entity(1), later, 1, "two");
+        assert_eq!(orphans.take_back(entity(1), given(1), |_| true), None);
+        assert_eq!(
+            orphans.take_back(entity(1), later, |_| true),
+            Some((1, "two"))
+        );
+    }
+
+    #[test]
+    fn who_names_the_objects_of_another_gets_his_own() {
+        let mut orphans = Orphans::new();
+        // Two have exchanged what they have.
+        orphans.push(entity(1), given(2), 1, "one");
+        orphans.push(entity(2), given(1), 2, "two");
+        assert_eq!(
+            orphans.take_back(entity(1), given(2), |_| true),
+            Some((1, "one"))
+        );
+        assert_eq!(
+            orphans.take_back(entity(2), given(1), |_| true),
+            Some((2, "two"))
+        );
+        assert!(orphans.is_empty() && orphans.strays.is_empty());
+    }
+}

@@ -297,3 +297,38 @@ fn whoever_watches_knows_what_is_there_whatever_memory_a_change_gets() {
         assert_eq!(run.alive.load(Ordering::Relaxed), 0);
     }
 }
+
+#[test]
+fn nobody_is_told_that_one_goes_who_finds_no_room_elsewhere() {
+    let mut scarce = Scarce::new();
+    scarce.leave(64);
+    let [mut world, mut other] = [(); 2].map(|()| World::of(&scarce.universe).unwrap());
+    let ants: Vec<Entity> = (0..9)
+        .map(|n| world.create((n,).shared('a')).unwrap())
+        .collect();
+    world.resources_mut().insert(0_u32);
+    let all = Observed::COME | Observed::GO;
+    let count = |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+        *batch.resources_mut().get_mut::<u32>().unwrap() += 1;
+    };
+    world.observe::<i32, ()>(all, count).unwrap();
+    scarce.leave(0);
+    assert!(world.move_to(&mut other, ants[0]).is_err());
+    assert_eq!(world.resources().get::<u32>(), Some(&0));
+    world.check().unwrap();
+    other.check().unwrap();
+    scarce.leave(1);
+    world.move_to(&mut other, ants[0]).unwrap();
+    assert_eq!(world.resources().get::<u32>(), Some(&1));
+    // The last one goes with its chunk: that takes no room.
+    let [.., last] = ants[..] else {
+        unreachable!("there are nine")
+    };
+    world.destroy_slice(&ants[1..8]).into_result().unwrap();
+    other.clear();
+    scarce.leave(0);
+    world.move_to(&mut other, last).unwrap();
+    assert_eq!(other.get::<i32>(last), Ok(&8));
+    world.check().unwrap();
+    other.check().unwrap();
+}

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::archetype::{Edge, FromLast, Rows, copy_bits, copy_rows};
+use crate::archetype::{Chunk, Edge, FromLast, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::{Bundle, FragmentError};
 use crate::panics::{note, resume};
@@ -23,6 +23,14 @@ pub(crate) struct Passage {
     same_layout: bool,
     /// The group that was asked for last, and the other world's.
     group: Option<(u32, u32)>,
+}
+
+impl Passage {
+    /// Whether rows of a chunk go to a group of the other world with the chunk, as it is.
+    fn takes_whole(&self, other: &World, group: u32, chunk: &Chunk, rows: Rows) -> bool {
+        let target = &other.archetypes[self.edge.target as usize];
+        rows.count == chunk.len && self.same_layout && target.takes_chunk(group, chunk)
+    }
 }
 
 impl World {
@@ -46,7 +54,7 @@ impl World {
     /// A destruction that can be undone is a move: to a world that no schedule runs, and back, as it was, with its handle,
     /// all its values, what of it is switched off, and its name. Handles that others have of it are refused meanwhile
     /// ([`WorldError::Elsewhere`]), and lead to it again afterwards. Observers hear that it goes and comes, as they do of who
-    /// is destroyed and created.
+    /// is destroyed and created; of one that is refused they hear nothing.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -71,8 +79,33 @@ impl World {
     /// If the `clone` of what a new chunk begins with, or the `eq` or `hash` of a shared value panics: then it is where it
     /// was.
     pub fn move_to(&mut self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
+        self.check_universe(other)?;
+        if self.is_watched_between(other) {
+            // Room first: what is shown as going does go.
+            self.find_room_in(other, entity)?;
+        }
         self.move_slice_to(other, &[entity])?.into_result()?;
         Ok(())
+    }
+
+    /// Finds room for an entity in another world, if it does not come there with its chunk.
+    #[cold]
+    fn find_room_in(&self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
+        let (archetype, rows) = self.run_at(&[entity])?;
+        let mut passage = self.passage(other, archetype)?;
+        let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
+        let group = self.group_there(other, archetype, chunk.group, &mut passage)?;
+        let target = passage.edge.target;
+        if passage.takes_whole(other, group, chunk, rows) {
+            return Ok(());
+        }
+        // The `clone` of what a chunk begins with may panic.
+        let mut moved = Moved::default();
+        if (other.room_or_why(target, group, rows.count, &mut moved)).is_none() {
+            other.let_go(target, group);
+        }
+        resume(moved.panicked);
+        moved.refused.map_or(Ok(()), Err)
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
@@ -350,7 +383,7 @@ impl World {
         other.births += 1;
         let source = &self.archetypes[archetype as usize];
         let chunk = &source.chunks[rows.chunk as usize];
-        let (here, whole) = (chunk.group, rows.count == chunk.len);
+        let here = chunk.group;
         let mut moved = Moved::default();
         let mut group = None;
         // Users' `eq` and `hash` may panic.
@@ -367,9 +400,8 @@ impl World {
         };
         let watched = other.watches(passage.edge.target, CREATED | SET);
         let coming = self.coming(archetype, rows, watched);
-        let target = &other.archetypes[passage.edge.target as usize];
         let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
-        moved = if whole && passage.same_layout && target.takes_chunk(group, chunk) {
+        moved = if passage.takes_whole(other, group, chunk, rows) {
             self.hand_to(other, archetype, rows, passage.edge.target, group)
         } else {
             self.copy_to(other, archetype, rows, &passage.edge, group)

@@ -10,7 +10,7 @@ use crate::counted::Counted;
 use crate::fragment::Value;
 use crate::observer::ObservedBatch;
 use crate::prelude::*;
-use crate::world::Prototype;
+use crate::world::{Group, Prototype};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u32);
@@ -362,4 +362,109 @@ fn whichever_chunk_a_flush_does_not_get_for_long_parts_the_rest_is_done() {
             assert!(left < 64);
         }
     }
+}
+
+/// A handle that is led over.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct On(Entity);
+crate::plain!(On { 0 });
+
+/// Without memory for another chunk, but for one free row among those that are alike.
+fn with_one_row(scarce: &mut Scarce) -> World {
+    scarce.leave(64);
+    let mut world = World::of(&scarce.universe).unwrap();
+    for n in 0..7 {
+        world.create((Vast([n; 250]),)).unwrap();
+    }
+    world
+}
+
+#[test]
+fn a_flush_without_memory_lets_some_of_a_batch_join_and_the_others_are_dead() {
+    let mut scarce = Scarce::new();
+    let mut world = with_one_row(&mut scarce);
+    let mut commands = world.commands();
+    let batch = commands.create_batch((7..10).map(|n| (Vast([n; 250]),)));
+    let new: Vec<Entity> = batch.unwrap().iter(&commands).collect();
+    drop(commands);
+    scarce.leave(0);
+    let report = world.flush();
+    assert_eq!((report.created, report.refused.len()), (1, 2));
+    assert!(world.is_built(new[0]));
+    for (refused, &entity) in report.refused.iter().zip(&new[1..]) {
+        assert_eq!(refused.entity, entity);
+        assert!(matches!(refused.error, WorldError::Chunk(_)), "{refused:?}");
+        assert!(!world.exists(entity));
+    }
+    scarce.check(&world);
+}
+
+#[test]
+fn a_flush_without_memory_leaves_a_member_of_a_group_that_names_one_who_is_dead() {
+    let mut scarce = Scarce::new();
+    let mut world = with_one_row(&mut scarce);
+    let registry = world.registry();
+    registry.register_plain::<On>().unwrap();
+    registry.register_clone::<Vast>().unwrap();
+    registry.register_clone::<u8>().unwrap();
+    // The chunk of the hulls is full, that of the towers is not.
+    let hulls: Vec<Entity> = (0..7)
+        .map(|n| world.create((Vast([n; 250]), 1_u8)).unwrap())
+        .collect();
+    let tower = world.create((On(hulls[0]),)).unwrap();
+    let tank = Group::of(&world, &[hulls[0], tower]).unwrap();
+    while world.archetypes[1].chunks[0].len < world.archetypes[1].chunks[0].capacity {
+        world.create((Vast([9; 250]), 1_u8)).unwrap();
+    }
+    let mut commands = world.commands();
+    let new = commands.create_group(&tank).unwrap();
+    drop(commands);
+    scarce.leave(0);
+    let report = world.flush();
+    assert_eq!((report.created, report.refused.len()), (1, 1));
+    assert_eq!(report.refused[0].entity, new[0]);
+    assert!(!world.exists(new[0]));
+    assert_eq!(world.get::<On>(new[1]).unwrap().0, new[0]);
+    scarce.check(&world);
+}
+
+#[test]
+fn who_is_reserved_and_built_is_dead_if_a_flush_refuses_it_and_reserved_if_the_world_does() {
+    let mut scarce = Scarce::new();
+    let mut world = with_one_row(&mut scarce);
+    let [first, second] = [(); 2].map(|()| world.reserve().unwrap());
+    world.create((Vast([8; 250]),)).unwrap();
+    let mut commands = world.commands();
+    commands.build(first, (Vast([9; 250]),)).unwrap();
+    drop(commands);
+    scarce.leave(0);
+    let refused = world.build(second, (Vast([9; 250]),));
+    assert!(matches!(refused, Err(WorldError::Chunk(_))));
+    assert!(world.exists(second) && !world.is_built(second));
+    let report = world.flush();
+    assert_eq!((report.created, report.refused.len()), (0, 1));
+    assert_eq!(report.refused[0].entity, first);
+    assert!(!world.exists(first));
+    let released = world.release(first);
+    assert!(matches!(released, Err(WorldError::Entity(_))));
+    world.release(second).unwrap();
+    scarce.check(&world);
+}
+
+#[test]
+fn who_is_created_lives_as_it_was_though_what_was_recorded_for_it_is_refused() {
+    let mut scarce = Scarce::new();
+    let mut world = with_one_row(&mut scarce);
+    let mut commands = world.commands();
+    let new = commands.create((Vast([7; 250]),)).unwrap();
+    commands.add(new, (1_u8,)).unwrap();
+    drop(commands);
+    scarce.leave(0);
+    let report = world.flush();
+    assert_eq!((report.created, report.refused.len()), (1, 1));
+    assert_eq!(report.refused[0].entity, new);
+    assert_eq!(world.get::<Vast>(new).unwrap().0, [7; 250]);
+    assert!(!world.has::<u8>(new).unwrap());
+    scarce.check(&world);
 }

@@ -24,7 +24,9 @@ impl Commands<'_> {
 
     /// Creates an entity for each bundle, in order, at once. O(entities × fragments), lock-free.
     ///
-    /// All or none: if ids or memory run out, or if the iterator panics, those that were made are gone again.
+    /// Of recording, all or none: if ids or memory run out, or if the iterator panics, those that were made are gone again.
+    /// The flush may find room for some of them only: [`World::flush`](crate::world::World::flush) says what becomes of the
+    /// others.
     ///
     /// # Errors
     /// As for [`World::create`](crate::world::World::create).
@@ -79,8 +81,9 @@ impl Commands<'_> {
     /// Creates `count` copies of a prototype, in order, at once: [`create_copy`](Self::create_copy) of many.
     /// O(values), a chunk at a time: columns are filled one after the other, plain values by wide stores. Lock-free.
     ///
-    /// All or none: if ids or memory run out, or if a `clone` panics, those that were made are gone again. After the
-    /// flush the world is as [`World::create_copies`](crate::world::World::create_copies) would have made it.
+    /// Of recording, all or none: if ids or memory run out, or if a `clone` panics, those that were made are gone again.
+    /// After a flush that finds room for all, the world is as [`World::create_copies`](crate::world::World::create_copies)
+    /// would have made it; [`World::flush`](crate::world::World::flush) says what becomes of those for which there is none.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -155,8 +158,9 @@ impl Commands<'_> {
     /// Creates a copy of a group, at once: who it is, in the order of the members. Handles of members are those of the copy's
     /// then, as [`World::create_groups`](crate::world::World::create_groups) leads them over. O(values), lock-free.
     ///
-    /// All or none: if ids or memory run out, or if a `clone`, or what leads a value over, panics, those that were made are
-    /// gone again.
+    /// Of recording, all or none: if ids or memory run out, or if a `clone`, or what leads a value over, panics, those that
+    /// were made are gone again. The flush may find room for some of the members only: the others are dead then, and those
+    /// that live name them still, as [`World::flush`](crate::world::World::flush) says.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -225,6 +229,9 @@ impl Commands<'_> {
     /// Gives a reserved entity its fragments, at once. Lock-free. Of several recorders that build
     /// one entity the first has it, and the others are refused: which one that is, is chance where
     /// they record side by side, in an [ordered](crate::world::Universe::ordered) universe, too.
+    ///
+    /// What is refused here leaves the entity reserved. If it is the [flush](crate::world::World::flush) that finds no room
+    /// for it, it is dead, as others are that recorders have created: it is reserved no more.
     ///
     /// # Errors
     /// As for [`World::build`](crate::world::World::build).

@@ -237,6 +237,12 @@ impl World {
     /// they record quicker than it is applied, each is longer than the last. Who has such threads
     /// [sets](Self::set_flush_rounds) one round.
     ///
+    /// Where memory runs out, the rest is done, and the report names those that were
+    /// [refused](crate::command::FlushReport::refused), each by itself: who changes is as he was, who was created or
+    /// [built](crate::command::Commands::build) by a recorder is dead. So of a batch, or a
+    /// [group](crate::command::Commands::create_group), that was recorded whole some may live and others not, and who lives
+    /// may name one who is dead.
+    ///
     /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk (where it
     /// fills free rows, by the entity). Recorders
     /// that were ever open at one time count each time, until the world is [trimmed](Self::trim). More than 4 billion

@@ -57,9 +57,11 @@ pub struct FlushReport {
     pub dead: usize,
     /// The first eight of these, in order: for whom, and by whom.
     pub first_dead: Vec<Dropped>,
-    /// What could not be done, and why: the entities are as they were, and what was created for them is
-    /// dropped. Those that could not be created are dead; if a change that was recorded later is what was refused, they
-    /// live as they were created. Only a switch that is not there ([`WorldError::NotEnableable`]: the entity has the
+    /// What could not be done, and why. Entities of the world are as they were, and the values that they were to get are
+    /// dropped. Those that recorders have [created](crate::command::Commands::create) or
+    /// [built](crate::command::Commands::build), and which could not join, are dead, each by itself: others of the same
+    /// batch or group may live. If it is a change that was recorded for one of them which was refused, it lives as it was
+    /// created. Only a switch that is not there ([`WorldError::NotEnableable`]: the entity has the
     /// fragment, in a composition that is older than its switch) is refused alone, and all else done.
     pub refused: Vec<Refused>,
     /// Commands for entities whose creation this flush has not seen, because the recorder that created

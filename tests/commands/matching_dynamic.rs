@@ -17,7 +17,7 @@ fn who_matches_when_its_turn_comes_is_destroyed() {
     let before = commands.create((2_u32, 1_u8)).unwrap();
     commands.remove::<(u8,)>(before).unwrap();
     commands
-        .destroy_matching_dynamic(DynamicFilter::new().any_of(&[number]).with(small))
+        .destroy_matching_dynamic(DynamicFilter::new().any(&[number]).with(small))
         .unwrap();
     commands.add(kept, (1_u8,)).unwrap();
     drop(commands);

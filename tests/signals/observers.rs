@@ -347,9 +347,9 @@ fn who_is_observed_by_number_is_filtered_by_numbers() {
     let with = DynamicFilter::new().with(weight).with(wet);
     let with = observe(&mut world, with).unwrap();
     let without = observe(&mut world, DynamicFilter::new().without(wet)).unwrap();
-    // Of several calls, as of one: `any` of a dynamic query.
-    let any = DynamicFilter::new().any(&[burning]).any(&[team, weight]);
-    let any = observe(&mut world, any.any(&[])).unwrap();
+    let any = DynamicFilter::new().any(&[burning, team, weight]);
+    let any = observe(&mut world, any).unwrap();
+    let nobody = observe(&mut world, DynamicFilter::new().any(&[])).unwrap();
 
     let bare = world.create((Heat(1),)).unwrap();
     let damp = world.create((Heat(2), Weight(2), Wet)).unwrap();
@@ -369,6 +369,7 @@ fn who_is_observed_by_number_is_filtered_by_numbers() {
     assert_eq!(seen(&with), [damp], "switched on");
     assert_eq!(seen(&without), [bare, dry, fire], "or switched off");
     assert_eq!(seen(&any), [damp, dry, member, fire]);
+    assert_eq!(seen(&nobody), []);
 
     for filter in [
         DynamicFilter::new().without(heat),
@@ -392,7 +393,7 @@ fn who_is_observed_by_number_is_filtered_by_numbers() {
         let unknown = FragmentError::Unknown { id };
         assert_eq!(refused, Err(QueryError::Fragment(unknown)));
     }
-    assert_eq!(world.observers().count(), 4, "who is refused is not there");
+    assert_eq!(world.observers().count(), 5, "who is refused is not there");
 }
 
 #[test]

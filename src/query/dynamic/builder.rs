@@ -15,7 +15,8 @@ pub(super) const LENDS: usize = 128;
 pub enum Presence {
     /// It must be there.
     All,
-    /// Of all that are so marked, fragments and tags together, one must be there at least.
+    /// Of all that are so marked, fragments and tags together, one must be there at least. (Several such lists beside each
+    /// other: [`DynamicQueryBuilder::any`].)
     Any,
     /// It must not be there, or be switched off.
     None,
@@ -39,7 +40,7 @@ struct Term {
 pub struct DynamicQueryBuilder<'w> {
     world: &'w World,
     terms: Vec<Term>,
-    any_of: Vec<FragmentSet>,
+    any: Vec<FragmentSet>,
     switches: Vec<FragmentId>,
     changed: Vec<FragmentId>,
     changed_any: Vec<Box<[FragmentId]>>,
@@ -52,7 +53,7 @@ impl<'w> DynamicQueryBuilder<'w> {
         Self {
             world,
             terms: Vec::new(),
-            any_of: Vec::new(),
+            any: Vec::new(),
             switches: Vec::new(),
             changed: Vec::new(),
             changed_any: Vec::new(),
@@ -96,16 +97,9 @@ impl<'w> DynamicQueryBuilder<'w> {
         self.require(Presence::Optional, id, access)
     }
 
-    /// Of these, and of those of other such calls, one must be there at least, and switched on: all calls are one, and ask
-    /// for one. Where each is to ask for itself: [`any_of`](Self::any_of). (Of no fragments it asks nothing.)
-    pub fn any(self, ids: &[FragmentId]) -> Self {
-        let require = |builder: Self, &id| builder.require(Presence::Any, id, Access::None);
-        ids.iter().fold(self, require)
-    }
-
     /// Of these one must be there at least, and switched on: each call asks for itself, as each
-    /// [`Any`](crate::query::Any) of a typed query does, and beside what [`any`](Self::any) asks. Of no fragments none is
-    /// there.
+    /// [`Any`](crate::query::Any) of a typed query does, and beside what is marked [`Presence::Any`]. Of no fragments none
+    /// is there.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -118,17 +112,18 @@ impl<'w> DynamicQueryBuilder<'w> {
     /// world.create((1_u16, 1_u64))?;
     /// world.create((1_u8, 1_u16))?;
     /// let mut fighters = DynamicQuery::builder(&world)
-    ///     .any_of(&[armed, magic])
-    ///     .any_of(&[on_foot, mounted])
+    ///     .any(&[armed, magic])
+    ///     .any(&[on_foot, mounted])
     ///     .build()?;
     /// assert_eq!(fighters.read(&world)?.count(), 2);
-    /// let builder = DynamicQuery::builder(&world);
-    /// let mut either = builder.any(&[armed, magic]).any(&[on_foot, mounted]).build()?;
+    /// let mut either = DynamicQuery::builder(&world)
+    ///     .any(&[armed, magic, on_foot, mounted])
+    ///     .build()?;
     /// assert_eq!(either.read(&world)?.count(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn any_of(mut self, ids: &[FragmentId]) -> Self {
-        self.any_of.push(ids.iter().copied().collect());
+    pub fn any(mut self, ids: &[FragmentId]) -> Self {
+        self.any.push(ids.iter().copied().collect());
         self
     }
 
@@ -206,7 +201,7 @@ impl<'w> DynamicQueryBuilder<'w> {
     /// * [`QueryError::TooMany`]: more than 128 fragments are to be lent.
     pub fn build(self) -> Result<DynamicQuery, QueryError> {
         let mut requirements = Requirements::new();
-        let mut any = FragmentSet::new();
+        let mut marked = FragmentSet::new();
         let mut lends = Vec::new();
         for term in &self.terms {
             self.check(term)?;
@@ -216,7 +211,7 @@ impl<'w> DynamicQueryBuilder<'w> {
                 Presence::None => requirements.none(term.id),
                 Presence::Any => {
                     requirements.optional(term.id, term.access);
-                    any.insert(term.id);
+                    marked.insert(term.id);
                 }
             }
             if term.access != Access::None {
@@ -229,10 +224,10 @@ impl<'w> DynamicQueryBuilder<'w> {
         if lends.len() > LENDS {
             return Err(QueryError::TooMany { limit: LENDS });
         }
-        if !any.is_empty() {
-            requirements.any(any);
+        if !marked.is_empty() {
+            requirements.any(marked);
         }
-        for ids in self.any_of.iter() {
+        for ids in &self.any {
             ids.iter().try_for_each(|id| self.info(id).map(drop))?;
             requirements.any(ids.clone());
         }

@@ -35,8 +35,7 @@ use crate::query::{Access, Requirements};
 #[must_use = "a filter does nothing until it is given to a world"]
 pub struct DynamicFilter {
     all: FragmentSet,
-    any: FragmentSet,
-    any_of: Vec<FragmentSet>,
+    any: Vec<FragmentSet>,
     none: FragmentSet,
 }
 
@@ -58,16 +57,9 @@ impl DynamicFilter {
         self
     }
 
-    /// Of these, and of those of other such calls, one must be there at least, and switched on: all calls are one. Where
-    /// each is to ask for itself: [`any_of`](Self::any_of). (Of no fragments it asks nothing.)
-    pub fn any(mut self, ids: &[FragmentId]) -> Self {
-        self.any.extend(ids.iter().copied());
-        self
-    }
-
     /// Of these one must be there at least, and switched on; each call asks for itself. Of no fragments none is there.
-    pub fn any_of(mut self, ids: &[FragmentId]) -> Self {
-        self.any_of.push(ids.iter().copied().collect());
+    pub fn any(mut self, ids: &[FragmentId]) -> Self {
+        self.any.push(ids.iter().copied().collect());
         self
     }
 
@@ -79,8 +71,7 @@ impl DynamicFilter {
         self,
         registry: &FragmentRegistry,
     ) -> Result<Requirements, FragmentError> {
-        let asked = [&self.all, &self.any, &self.none].into_iter();
-        let asked = asked.chain(&self.any_of);
+        let asked = [&self.all, &self.none].into_iter().chain(&self.any);
         let unknown = asked
             .flat_map(FragmentSet::iter)
             .find(|&id| registry.get(id).is_none());
@@ -94,10 +85,7 @@ impl DynamicFilter {
         for id in self.none.iter() {
             requirements.none(id);
         }
-        if !self.any.is_empty() {
-            requirements.any(self.any);
-        }
-        for ids in self.any_of {
+        for ids in self.any {
             requirements.any(ids);
         }
         Ok(requirements)

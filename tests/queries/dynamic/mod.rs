@@ -1,7 +1,7 @@
 //! Queries that are put together at run time: what they see, what they lend, what they refuse; against typed
 //! queries and against the plain definition, on random worlds.
 
-mod any_of;
+mod any;
 mod changed;
 mod collections;
 mod filters;

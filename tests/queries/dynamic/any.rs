@@ -3,12 +3,12 @@
 use megachunk::fragment::FragmentError;
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
-use megachunk::query::{DynamicFilter, DynamicQuery, QueryError};
+use megachunk::query::{Access, DynamicFilter, DynamicQuery, Presence, QueryError};
 
 use crate::dynamic::{Asleep, Ids, Wet, seen};
 
 #[test]
-fn each_call_of_any_of_asks_for_itself_where_all_calls_of_any_are_one() {
+fn two_lists_ask_for_one_of_each_as_two_of_a_typed_query_do() {
     let mut world = World::new();
     let ids = Ids::new(&world);
     let both = world.create((1_u32, Asleep)).unwrap();
@@ -17,13 +17,23 @@ fn each_call_of_any_of_asks_for_itself_where_all_calls_of_any_are_one() {
     let none = world.create(('x',)).unwrap();
     let builder = || DynamicQuery::builder(&world);
     let (first, second) = ([ids.number, ids.small], [ids.asleep, ids.wet]);
-    let mut each = builder().any_of(&first).any_of(&second).build().unwrap();
-    let mut melted = builder().any(&first).any(&second).build().unwrap();
-    let mut mixed = builder().any(&first).any_of(&second).build().unwrap();
+    let mut each = builder().any(&first).any(&second).build().unwrap();
+    let all_four = [first, second].concat();
+    let mut one_list = builder().any(&all_four).build().unwrap();
+    let marked = all_four.iter().fold(builder(), |builder, &id| {
+        builder.require(Presence::Any, id, Access::None)
+    });
+    let mut marked = marked.build().unwrap();
+    let beside = first.iter().fold(builder().any(&second), |builder, &id| {
+        builder.require(Presence::Any, id, Access::None)
+    });
+    let mut beside = beside.build().unwrap();
     let mut typed = Query::<Entity, (Any<(u32, u8)>, Any<(Asleep, Wet)>)>::new(&world).unwrap();
     assert_eq!(seen(&mut each, &mut world), [both, other]);
-    assert_eq!(seen(&mut mixed, &mut world), [both, other]);
-    assert_eq!(seen(&mut melted, &mut world), [both, one, other]);
+    assert_eq!(seen(&mut one_list, &mut world), [both, one, other]);
+    // What is marked is one list, beside the others.
+    assert_eq!(seen(&mut marked, &mut world), [both, one, other]);
+    assert_eq!(seen(&mut beside, &mut world), [both, other]);
     let typed: Vec<Entity> = typed.on(&mut world).iter().collect();
     assert_eq!(typed, [both, other]);
     assert_eq!(each.explain(&world, none).unwrap().len(), 2);
@@ -38,12 +48,10 @@ fn of_no_fragments_none_is_there_and_unknown_ones_are_refused() {
     let mut world = World::new();
     let ids = Ids::new(&world);
     world.create((1_u32,)).unwrap();
-    let mut nobody = DynamicQuery::builder(&world).any_of(&[]).build().unwrap();
+    let mut nobody = DynamicQuery::builder(&world).any(&[]).build().unwrap();
     assert_eq!(seen(&mut nobody, &mut world), []);
     let why = nobody.explain_none(&world).unwrap().unwrap().to_string();
     assert!(why.contains("one of no fragments"), "{why}");
-    let mut all = DynamicQuery::builder(&world).any(&[]).build().unwrap();
-    assert_eq!(seen(&mut all, &mut world).len(), 1);
     let other = World::new();
     let mut id = ids.number;
     for at in 0..100 {
@@ -51,14 +59,12 @@ fn of_no_fragments_none_is_there_and_unknown_ones_are_refused() {
         let layout = core::alloc::Layout::new::<u8>();
         id = other.registry().define_plain(&name, layout).unwrap().id();
     }
-    let refused = DynamicQuery::builder(&world)
-        .any_of(&[ids.number, id])
-        .build();
+    let refused = DynamicQuery::builder(&world).any(&[ids.number, id]).build();
     assert!(matches!(
         refused,
         Err(QueryError::Fragment(FragmentError::Unknown { id: unknown })) if unknown == id
     ));
-    let filter = DynamicFilter::new().any_of(&[id]);
+    let filter = DynamicFilter::new().any(&[id]);
     assert!(
         world
             .observe_dynamic(Observed::COME, ids.number, filter, |_, _| {})
@@ -72,9 +78,9 @@ fn observers_ask_for_one_of_each_set() {
     let ids = Ids::new(&world);
     world.resources_mut().insert(0_usize);
     let filter = DynamicFilter::new()
-        .any_of(&[ids.small, ids.big])
-        .any_of(&[ids.asleep, ids.wet]);
-    assert_ne!(filter, DynamicFilter::new().any_of(&[ids.small, ids.big]));
+        .any(&[ids.small, ids.big])
+        .any(&[ids.asleep, ids.wet]);
+    assert_ne!(filter, DynamicFilter::new().any(&[ids.small, ids.big]));
     world
         .observe_dynamic(Observed::COME, ids.number, filter, |batch, _| {
             *batch.resources_mut().get_mut::<usize>().unwrap() += batch.len();

@@ -49,7 +49,7 @@ fn who_is_refused_memory_keeps_its_object() {
         registered.unwrap();
         // Some of those that share a chunk are switched off: it does not go as a whole.
         let ants: Vec<Entity> = (0..9).map(|_| world.create((1_u16,)).unwrap()).collect();
-        for (&ant, n) in ants.iter().zip(0..) {
+        for (&ant, n) in ants.iter().zip(0_u32..) {
             Hosts::attach(&mut world, ant, n).unwrap();
         }
         world.set_enabled::<u16>(ants[8], false).unwrap();
@@ -61,7 +61,7 @@ fn who_is_refused_memory_keeps_its_object() {
         let mut hosts = world.resources_mut().get_mut::<Hosts<u32>>();
         let hosts = hosts.as_mut().unwrap();
         assert_eq!((hosts.len(), hosts.take_orphans()), (9, Vec::new()));
-        for (&ant, n) in ants.iter().zip(0..) {
+        for (&ant, n) in ants.iter().zip(0_u32..) {
             let slot = world.get::<HostOf<u32>>(ant).unwrap().slot();
             let hosts = world.resources().get::<Hosts<u32>>().unwrap();
             assert_eq!((hosts.get(slot), hosts.entity(slot)), (Some(&n), Some(ant)));

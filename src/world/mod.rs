@@ -168,6 +168,16 @@ pub struct World {
     /// has it.
     pub(crate) registry: Arc<FragmentRegistry>,
     pub(crate) universe: Arc<Universe>,
+    // What tells it from others, and from what it was:
+    //
+    // | number | changes when | asked by |
+    // |---|---|---|
+    // | `number` | never; a later world of the universe may have it again | the directory of chunks, and who looks up whose an entity is |
+    // | `identity` | archetypes were taken out, so that others have other numbers | queries, parameters, plans, recorders, batches: who knows archetypes by their numbers |
+    // | `origin` | never; no other world has it | queries, for the moment of their last run; checkpoints, change logs |
+    // | `past` | it went back to a checkpoint | indices, conditions on a resource that was rewritten, simulations |
+    // | `composition_version` | a composition came, or some went | the queries that it keeps itself, observers, users |
+    // | `births` | something may have been built that was reserved or recorded, or has come from another world, or it went back | signals that wait for entities that are not built |
     /// Its number in the universe.
     pub(crate) number: u16,
     /// What is said of its chunks.

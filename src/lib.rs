@@ -37,13 +37,11 @@
 //!
 //! | room | what it holds |
 //! |---|---|
-//! | [`sync`] | atomics, cells and threads: `std`'s, a model checker's, or counting ones ([`sync::probe`]) |
-//! | [`memory`] | address space that costs nothing until it is touched |
 //! | [`entity`] | [`Entity`], [`EntityIndex`], the [`EntityAllocator`](entity::EntityAllocator) seam and, behind it, [references](entity::reference) to measure against |
 //! | [`chunk`] | [`MegachunkAllocator`], its [memory](chunk::memory), the [`ChunkAllocator`](chunk::ChunkAllocator) seam and [references](chunk::reference) |
 //! | [`fragment`] | what entities are made of: [registry](fragment::FragmentRegistry), [sets](fragment::FragmentSet), [bundles](fragment::Bundle) |
-//! | [`archetype`] | compositions, the [layout](archetype::ChunkLayout) of their chunks, the [`Universe`](archetype::Universe) under several worlds |
-//! | [`world`] | [`World`](world::World): creates, destroys, changes, lends |
+//! | [`archetype`] | compositions, and the [layout](archetype::ChunkLayout) of their chunks |
+//! | [`world`] | [`World`](world::World): creates, destroys, changes, lends; the [`Universe`](world::Universe) under several worlds |
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 //! | [`index`] | from [values](index::ValueIndex) and [named entities](index::RelationshipIndex) back to those who have and name them, and [from a version](index::ChangeLog) to those who have changed since |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
@@ -60,6 +58,9 @@
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
 )]
+//! | *for the models* | what may change in any version: |
+//! | [`sync`] | atomics, cells and threads: `std`'s, a model checker's, or counting ones ([`sync::probe`]) |
+//! | [`memory`] | address space that costs nothing until it is touched |
 //!
 //! # What stays
 //! Within a major version (before 1.0: within a minor one) a program that compiles goes on to compile, and to mean what the
@@ -262,12 +263,13 @@ pub mod prelude {
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(all(feature = "world", not(loom)))]
+    pub use crate::processor::param::{Local, Param};
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::processor::{
-        App, AppError, Composite, DynamicParams, Execution, Local, NextState, Param, Phase,
-        Processor, ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation,
-        State, Target, Time, WithinState, dynamic_processor, dynamic_processor_with,
-        exclusive_processor, observing_processor, observing_processor_role, processor,
-        state_transition,
+        App, AppError, Composite, DynamicParams, Execution, NextState, Phase, Processor,
+        ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation, State,
+        Target, Time, WithinState, dynamic_processor, dynamic_processor_with, exclusive_processor,
+        observing_processor, observing_processor_role, processor, state_transition,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{

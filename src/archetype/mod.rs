@@ -5,7 +5,7 @@
 //! replaced by the last entity of the same chunk. An *edge* is what it takes to move an entity from one
 //! archetype to another, computed once.
 //!
-//! The [`Universe`] is what stands under several worlds: the entity index, the mega-chunk allocator, the
+//! The [`Universe`](crate::world::Universe) is what stands under several worlds: the entity index, the mega-chunk allocator, the
 //! registry of fragments, and the directory that says whose a chunk is.
 
 #[expect(clippy::module_inception, reason = "the noun of the room")]
@@ -33,11 +33,11 @@ mod runs;
 pub(crate) mod scarce;
 mod shortest;
 mod stagger;
-mod universe;
+pub(crate) mod universe;
 mod world_numbers;
 
 pub use layout::{ChunkLayout, Content, MAX_ALIGN};
-pub use universe::Universe;
+pub(crate) use universe::Universe;
 
 pub(crate) use archetype::{Archetype, ChunkValue, Ends, Group, Row, SharedId};
 pub(crate) use bits::{EnabledBits, read_bit, set_bits, write_bit};

@@ -1,8 +1,8 @@
 //! What must hold for a lane that nobody has, in the [integrity check](crate::world::World::check).
 
+use crate::FlawPlace;
 use crate::archetype::place;
 use crate::command::lane::{Lane, NONE};
-use crate::world::FlawPlace;
 use crate::world::check::{Found, Held};
 
 impl Lane {

@@ -75,7 +75,7 @@ const NEAR_STEPS: usize = if cfg!(loom) { 1 } else { 3 };
 /// that there are, and eight pages for the first three hundred and most of the next thousand.
 ///
 /// A fragment stays as long as the registry, which is its universe's, or that of several that are
-/// [like](crate::archetype::Universe::like) each other: none is ever taken out, nor is its number given
+/// [like](crate::world::Universe::like) each other: none is ever taken out, nor is its number given
 /// again, whether or not an entity has it. So a script that is loaded again [finds](Self::find) under its name what it
 /// has defined before, and defines only what is new: see [`define_plain`](Self::define_plain). One that makes up names as
 /// it goes on comes to [`FragmentError::TooMany`].

@@ -59,7 +59,6 @@ mod unregistered;
 mod watch;
 
 use crate::command::Turn;
-pub use crate::query::Mismatch;
 pub use app::{App, AppError, Broken, Rate, Simulation, SimulationReport, Time};
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
@@ -73,7 +72,7 @@ pub use member::Timing;
 pub use net_modes::NetModes;
 pub use observing::{observing_processor, observing_processor_role};
 pub use output::{ProcessorError, ProcessorOutput, ProcessorResult};
-pub use param::{Local, Param, Seen};
+use param::{Local, Param, Seen};
 pub use params::Params;
 pub use phase::Phase;
 pub use processor::Processor;

@@ -53,10 +53,9 @@ use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use crate::archetype::Universe;
+pub use crate::archetype::universe::Universe;
 pub use crate::whole_file::FileStep;
 pub use archetype_view::ArchetypeView;
-pub use check::{Flaw, FlawPlace, IntegrityError};
 pub use checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 pub use chunk_rows::ChunkRows;
 pub use compact::{Budget, CompactReport};

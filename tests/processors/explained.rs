@@ -7,8 +7,9 @@
 use core::any::type_name;
 
 use megachunk::prelude::*;
-use megachunk::processor::{Mismatch, Overlap};
+use megachunk::processor::Overlap;
 use megachunk::query::Enabled;
+use megachunk::query::Mismatch;
 
 use crate::said::{say, world};
 

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use megachunk::archetype::Universe;
 use megachunk::chunk::ChunkOptions;
 use megachunk::entity::{EntityMap, IndexOptions};
 use megachunk::fragment::FragmentError;

@@ -5,7 +5,8 @@ use core::mem::MaybeUninit;
 
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Value};
 use megachunk::prelude::*;
-use megachunk::world::{Flaw, FlawPlace, Lack, Prototype, SnapshotOptions};
+use megachunk::world::{Lack, Prototype, SnapshotOptions};
+use megachunk::{Flaw, FlawPlace};
 
 #[test]
 fn values_say_of_which_fragment_they_are_and_where_they_lie() {

@@ -5,11 +5,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use megachunk::FlawPlace;
 use megachunk::entity::Full;
 use megachunk::prelude::*;
 use megachunk::processor::Relation;
 use megachunk::query::Presence;
-use megachunk::world::{FlawPlace, Lack, SystemError};
+use megachunk::world::{Lack, SystemError};
 
 use crate::rows::{Asleep, Counted, Hungry, Name};
 

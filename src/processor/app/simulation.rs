@@ -145,7 +145,7 @@ impl Simulation {
     ///
     /// The next tick is the one after that of the world's [`Time`], if it has one, as for [`continuing`](Self::continuing),
     /// else the first. Rate, pause, and what has passed towards the next tick stay, and so does all that the schedule was
-    /// told: its net modes, which processors are on. What parameters keep ([`Local`](crate::processor::Local)) begins anew.
+    /// told: its net modes, which processors are on. What parameters keep ([`Local`](crate::processor::param::Local)) begins anew.
     /// Resources stay with their world, and so does what was said of it (*Going on* of [`World::save`]).
     ///
     /// O(processors), beside what users' code does, and for each observer what `unobserve` and `observe` take.

@@ -29,7 +29,7 @@ impl Schedule {
     }
 
     /// Belongs to no world any more: the next one that it runs on is its own. Processors that were started are
-    /// not stopped: [`stop`](Self::stop) does that. What parameters keep, [`Local`](crate::processor::Local) values among
+    /// not stopped: [`stop`](Self::stop) does that. What parameters keep, [`Local`](crate::processor::param::Local) values among
     /// them, is dropped.
     ///
     /// # Panics

@@ -28,7 +28,7 @@ impl Schedule {
     /// conditions; [`OtherWorld`](ScheduleError::OtherWorld).
     ///
     /// # Panics
-    /// If a processor does when it starts or stops, or what it [keeps](crate::processor::Local) is made: with its name. If the `drop`
+    /// If a processor does when it starts or stops, or what it [keeps](crate::processor::param::Local) is made: with its name. If the `drop`
     /// of a signal's payload does, that nobody wants.
     #[inline]
     pub fn solve(&mut self, world: &mut World) -> Result<(), ScheduleError> {

@@ -10,8 +10,8 @@
 mod archetypes;
 
 use crate::archetype::Universe;
-pub(crate) use crate::flaw::Found;
-pub use crate::flaw::{Flaw, FlawPlace, IntegrityError};
+use crate::flaw::IntegrityError;
+pub(crate) use crate::flaw::{FlawPlace, Found};
 use crate::world::World;
 
 /// What somebody has of a universe.

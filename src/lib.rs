@@ -1,4 +1,4 @@
-//! An entity component store on a lock-free entity index and a mega-chunk allocator, both model-checked.
+//! An entity component system on a lock-free entity index and a mega-chunk allocator, both model-checked.
 //!
 //! To learn it, begin with [the guide](guide), a walk in small steps.
 //!
@@ -92,8 +92,9 @@
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place), [`Version`](world::Version) and what is counted:
 //!   [`WorldStats`](world::WorldStats), [`ArchetypeStats`](world::ArchetypeStats),
 //!   [`ChunkRows`](world::ChunkRows), [`ChunkStats`](chunk::ChunkStats), [`CompactReport`](world::CompactReport),
-//!   [`Pending`](world::Pending), [`SnapshotSummary`](world::SnapshotSummary), and of
-//!   [`StateHashes`](world::StateHashes).
+//!   [`Pending`](world::Pending), [`SnapshotSummary`](world::SnapshotSummary) with its
+//!   [`FragmentSummary`](world::FragmentSummary) and [`FragmentKind`](fragment::FragmentKind), and of
+//!   [`StateHashes`](world::StateHashes) with their [`StatePart`](world::StatePart).
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
 //! * `inventory`: `register_processor!`, for processors that register themselves where they are written.
 //! * `config`: entity configs as TOML files: [`template`].

@@ -2,6 +2,25 @@
 //!
 //! Handles that stand in no order are laid out by slot first (`scatter`); those that lie far apart die one by one
 //! (`thinly`; so do a few, but without its frame: `few`). Which way a batch goes is a matter of speed: each handle dies by its group word, once.
+//!
+//! All ways in which entities die. Of a slice [`destroy`] asks from the top down; a few ([`few`]) end at the first handle that
+//! does not die so (it is dead, its slot's last, or somebody destroys in its group, too), and what is left of them goes on below:
+//!
+//! | who dies | way |
+//! |---|---|
+//! | one, by itself | `Core::try_kill`, and if that fails `kill_slowly` (`death`) |
+//! | of a slice: up to `few::MOST`, the first and the last less than two slots apart for each (of more than `few::MOST_IN_NO_ORDER` the first two are neighbours, too), not begun by a whole group in order | `few::destroy` |
+//! | up to `few::MOST` in ascending order, from one to the next at most `few::WIDEST` slots on average | `few::destroy` |
+//! | fewer than [`FEWEST`], or up to `few::MOST_APART` of which the first [`FEWEST`] are, any three one after the other, of three claim words | `few::destroy_apart` |
+//! | fewer than [`FEWEST`] that are left | `thinly::destroy` |
+//! | whole groups in order, where slots are looked at several at once: a claim word's at a time | `destroy_groups` |
+//! | in no ascending order, and at least one of `scatter::SPARSEST` slots between the lowest and the highest: all that are left, by a table | `scatter::destroy` |
+//! | hardly [`FEW`] of a group side by side: [`STRETCH`] of them, then it is looked at once more | `thinly::destroy` |
+//! | all others: those of one group that stand side by side | `destroy_neighbours` |
+//! | a world's own, which nobody else destroys: one, or a slice in order | `destroy_owned`, `destroy_owned_slice` (`placed`) |
+//! | a world's own in no order: buried one by one, and their slots given back together | `bury_owned`, then `free_owned` (`owned`) |
+//! | a world's own in an ordered universe | the same three, `…_at_once`: the thread keeps no slot (`ordered`, `placed`, `owned`) |
+//! | a world's own of the last versions of their slots | as one by itself |
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;

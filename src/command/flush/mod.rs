@@ -11,7 +11,21 @@
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.
 //!
-//! A few commands go the [short way](few): the same steps without what only many are worth.
+//! A few commands go the [short way](few): the same steps without what only many are worth. All ways that commands go, of
+//! which the first is taken that takes them; what comes out is the same, bit for bit:
+//!
+//! | way | taken if | up to |
+//! |---|---|---|
+//! | [`alone`], a single command | one recorder has left something, plainly, in a queue that nobody else has, and [`set_flush_threads_from`](World::set_flush_threads_from) is not set; the command is no closure, switch or shared value, nobody watches what it does, and there is room where the entity goes | one |
+//! | `alone::alike` | one recorder, as above; all do the same to entities of one archetype, each to another, and nothing has to be dropped | `alone::ALIKE` |
+//! | [`few`] | no closures, switches or shared values among them, at most `few::kinds::OPS` ops, no entity that is only reserved, no chunk that may go as a whole; fewer than `set_flush_threads_from` says | `few::FEW`; `few::APART`, if they seem to be for entities in chunks of their own: asked of the first `few::LOOK` pairs, by `few::GAP` |
+//! | [`mod@sweep`] | rows in order: at least `sweep::find::LEAST` commands in a run on average, but for `sweep::find::SHORT` runs; each entity lies in the world | |
+//! | [`mod@alike`] | all do the same, and twice as once; at most `alike::rows::SPARSE` rows of the world for each command, and its chunks no farther apart than that many, or `alike::rows::CLOSE`; of values that are numbered at most `alike::OPS` ops' and `alike::ROW_BITS` bits of rows | |
+//! | [`mod@locate`] and [`mod@merge`], the general way | else | |
+//!
+//! `alone` asks `few` itself, up to `alone::ALIKE` commands that nobody watches; whatever it does not take is left to the
+//! rounds. These ask `few` for all commands of a round, and where there are closures for each batch between two of them; the
+//! last three for a batch.
 //!
 //! Who watches the world hears of what joins after step 2, of what goes after step 4, of what comes after
 //! step 5 ([`told`]).

@@ -144,7 +144,6 @@ mod of_archetype {
     table! { archetype:
         "SYPUR" ChunkLayout;
         "SYPUR" Content<'static>;
-        "SYPUR" Universe;
     }
 }
 
@@ -199,6 +198,7 @@ mod of_observer {
 
 mod of_processor {
     use super::*;
+    use megachunk::processor::param::{Local, Seen};
     use megachunk::processor::*;
 
     table! { processor:
@@ -343,6 +343,7 @@ mod of_spawner {
 mod of_world {
     use super::*;
     use megachunk::world::*;
+    use megachunk::{Flaw, FlawPlace, IntegrityError};
 
     table! { world:
         "SYPUR" ArchetypeStats;

@@ -306,7 +306,9 @@ fn small_batches_take_the_free_slots_of_a_word_in_index_order() {
         for size in [1, 2, 3, 7, 16, 17, 40, 63] {
             let index = EntityIndex::new();
             let mut entities = Vec::new();
-            index.create_into(&mut entities, 128).unwrap();
+            // No word of the block is whole: half a word and more would go there.
+            let block = BLOCK_SLOTS as usize;
+            index.create_into(&mut entities, block).unwrap();
             entities.retain(|entity| entity.index() < 64 && free >> entity.index() & 1 == 1);
             assert!(index.destroy_slice(&entities).is_clean());
             index.flush();

@@ -51,6 +51,8 @@ fn who_is_refused_memory_keeps_its_object() {
         let ants: Vec<Entity> = (0..9).map(|_| world.create((1_u16,)).unwrap()).collect();
         for (&ant, n) in ants.iter().zip(0_u32..) {
             Hosts::attach(&mut world, ant, n).unwrap();
+            // Nobody was ever what they would be without it: there is no room for that.
+            world.add(ant, (1_u8,)).unwrap();
         }
         world.set_enabled::<u16>(ants[8], false).unwrap();
         let mut commands = world.commands();

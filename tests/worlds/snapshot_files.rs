@@ -122,16 +122,24 @@ fn every_byte_that_changes_is_noticed() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
+fn a_file_whose_name_is_as_long_as_can_be_is_replaced_and_one_that_is_refused_leaves_it_alone() {
     let folder = Path::new("folder").0.clone();
     std::fs::create_dir_all(&folder).unwrap();
-    // As long as a name can be: the file that is there until all is written has a longer one.
     let path = folder.join("s".repeat(255));
     std::fs::write(&path, "what was there").unwrap();
-    let (world, _) = small_world(3);
+    let mut world = small_world(3).0;
+    world.create((Err::<(), _>("not plain"),)).unwrap();
     let error = world.save(&path).unwrap_err();
-    assert!(matches!(error, SnapshotError::File { .. }), "{error}");
+    assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"what was there");
+    for _ in 0..2 {
+        small_world(3).0.save(&path).unwrap();
+    }
+    World::load(&path, universe()).unwrap();
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+    let longer = small_world(3).0.save(folder.join("s".repeat(256)));
+    let error = longer.unwrap_err();
+    assert!(matches!(error, SnapshotError::File { .. }), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -5,7 +5,7 @@
 //! replaced by the last entity of the same chunk. An *edge* is what it takes to move an entity from one
 //! archetype to another, computed once.
 //!
-//! The [`Universe`](crate::world::Universe) is what stands under several worlds: the entity index, the mega-chunk allocator, the
+//! A [universe](crate::world::Universe) is what stands under several worlds: the entity index, the mega-chunk allocator, the
 //! registry of fragments, and the directory that says whose a chunk is.
 
 #[expect(clippy::module_inception, reason = "the noun of the room")]

@@ -32,8 +32,8 @@ pub enum FileStep {
     Open,
     /// What was opened was to be read.
     Read,
-    /// A file was to be made beside it, in its folder, where it would be until it is whole, and to be for nobody else than
-    /// the one that is there.
+    /// A file was to be made beside it, in its folder, where it would be until it is whole, with no permission that the one
+    /// that is there lacks.
     CreateBeside,
     /// The file beside it was to be written.
     Write,

@@ -230,12 +230,14 @@ impl<'q> Commands<'q> {
 
 impl Drop for Commands<'_> {
     fn drop(&mut self) {
-        if let Some(stripe) = &mut self.ids.stripe {
-            stripe.close(&self.lane.universe);
-        }
-        self.lane.by_chance += self.ids.by_chance;
+        // First: whatever panics below, it goes back.
+        //
         // SAFETY: nobody asks for it after this.
-        let lane = unsafe { ManuallyDrop::take(&mut self.lane) };
+        let mut lane = unsafe { ManuallyDrop::take(&mut self.lane) };
+        if let Some(stripe) = &mut self.ids.stripe {
+            stripe.close(&lane.universe);
+        }
+        lane.by_chance += self.ids.by_chance;
         self.queue.close(lane, self.precedence);
     }
 }

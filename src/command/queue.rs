@@ -119,22 +119,22 @@ impl Queue {
     /// Takes a recorder's lane back. If the world is gone, so is what was recorded.
     pub(super) fn close(&self, mut lane: Lent<'_, Lane>, precedence: Precedence) {
         lane.close(precedence);
-        if self.ended.is_said() && !lane.is_empty() {
+        if self.ended.is_said() {
             self.lose(&mut lane);
         }
-        let waits = !lane.is_empty();
         // What a recorder holds back that stays open is its own thread's, and nothing that a flush
         // has missed.
-        match waits {
-            false => lane.leave(),
-            true => lane.keep(precedence.number),
+        match lane.is_empty() {
+            true => lane.leave(),
+            false => lane.keep(precedence.number),
         }
         // Before it goes back: who finds it there has counted it.
         if lane.is_settled() {
             self.recorders.idle();
         }
-        // The end of the world may have come since this has asked, and not have found the lane.
-        if self.ended.gives_back(lane) && waits {
+        // The end of the world may have come since this has asked, and not have found the lane; or one that this thread had
+        // for a moment, to see whose it is, when it opened this one.
+        if self.ended.gives_back(lane) {
             self.empty(self.lanes.take_all());
         }
     }

@@ -62,8 +62,9 @@ impl ParallelCommands {
 
 impl WeakCommands {
     /// What opens recorders; `None` if the world has ended. It may end at once afterwards, and does not wait: then
-    /// [`has_ended`](ParallelCommands::has_ended) says so, and what is recorded is dropped, at the latest with its recorder: who
-    /// waits for an answer of a closure that was recorded so learns that it does not come. Lock-free.
+    /// [`has_ended`](ParallelCommands::has_ended) says so, and what is recorded is dropped, at the latest with its recorder, or
+    /// with one of the same thread that goes on in the same memory: who waits for an answer of a closure that was recorded so
+    /// learns that it does not come. Lock-free.
     #[must_use]
     pub fn upgrade(&self) -> Option<ParallelCommands> {
         let queue = self.queue.upgrade()?;

@@ -434,7 +434,7 @@ impl<'w> ValuesMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::NotPlain`], and no function was registered.
+    /// [`FragmentError::NotPlain`], if no function was registered for its type either.
     pub fn map_entities(self, entities: &EntityMap) -> Result<bool, FragmentError> {
         let size = self.info.layout().size();
         let Some(map) = self.info.map_entities() else {

@@ -111,7 +111,8 @@ impl<'w> ObservedBatch<'w> {
     }
 
     /// Lends data of each entity that has what `D` lends, in order; how many have. Enabled bits are not looked
-    /// at.
+    /// at. O(entities), and as with [`World::query`](crate::world::World::query), whose memory of what `D` asks for this uses,
+    /// O(archetypes that came since).
     ///
     /// Data that was created or added may be written: it is what the entity has then. What is written before
     /// data goes is seen by later observers, and goes with it.

@@ -83,19 +83,19 @@ impl Post {
         if self.ended.is_said() {
             *bag = Mailbag::default();
         }
-        let waits = !bag.is_empty();
         // What a sender holds back that stays open is its own thread's, and nothing that a
         // collection has missed.
-        match waits {
-            false => {
+        match bag.is_empty() {
+            true => {
                 bag.leave();
                 // Before it goes back: who finds it there has counted it.
                 self.senders.idle();
             }
-            true => bag.keep(precedence.number),
+            false => bag.keep(precedence.number),
         }
-        // The end of the world may have come since this has asked, and not have found the bag.
-        if self.ended.gives_back(bag) && waits {
+        // The end of the world may have come since this has asked, and not have found the bag; or one that this thread had
+        // for a moment, to see whose it is, when it opened this one.
+        if self.ended.gives_back(bag) {
             empty(self.bags.take_all());
         }
     }

@@ -9,7 +9,8 @@
 //! change one word, that of a slot or the head of a list, and one comes after the other there. If giving back is later, it
 //! reads what the sweep has written, or what others have made of that by read-modify-writes, which go on with its
 //! release sequence: so it comes after the sweep, and after the word. Those who take a thing to look whose it is, and put it
-//! back, do not ask; but they are about to open one of their own, and give that back, as do those who find it meanwhile.
+//! back, do not ask; but they are about to open one of their own, and ask when they give that back, whatever is in it, as do
+//! those who find it meanwhile.
 //!
 //! Orderings: giving back is an Acquire and the sweep a Release for that, beside what they are in any pool. So there is no fence,
 //! which each who records would pay for; who ends pays a read-modify-write for each slot, also of those in which nothing lies,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::entity::Entity;
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::world::check::{FlawPlace, Found};
 use crate::world::{World, WorldError};
 
@@ -28,6 +28,8 @@ pub(crate) struct Names {
     sweep_at: usize,
     /// Counts changes, so that what was copied is known to be what is there.
     changes: u64,
+    /// 1 if somebody who looked for a name has passed by some who are dead.
+    passed: AtomicU32,
 }
 
 /// Names, each with those who had it, in the order in which they got it.
@@ -59,13 +61,14 @@ impl Named {
         &self.entities[self.gone.load(Ordering::Relaxed)..]
     }
 
-    /// The first one that lives.
-    fn first(&self, lives: impl Fn(Entity) -> bool) -> Option<Entity> {
+    /// The first one that lives; notes whether others were passed by.
+    fn first(&self, lives: impl Fn(Entity) -> bool, passed: &AtomicU32) -> Option<Entity> {
         let rest = self.rest();
         let at = rest.iter().position(|entity| entity.is_some_and(&lives));
         let gone = self.entities.len() - rest.len() + at.unwrap_or(rest.len());
         if at != Some(0) {
             self.gone.fetch_max(gone, Ordering::Relaxed);
+            passed.store(1, Ordering::Relaxed);
         }
         self.entities.get(gone).copied().flatten()
     }
@@ -145,11 +148,16 @@ impl Names {
         self.changes = changes + 1;
     }
 
-    /// Who has a name may be another than before, though all names are the same: somebody lives again. O(names).
+    /// Who has a name may be another than before, though all names are the same: somebody lives again. O(1), and O(names) if
+    /// somebody has looked for one who was dead.
     pub(super) fn note_change(&mut self) {
         self.changes += 1;
-        let named = self.by_name.values_mut();
-        named.for_each(|named| named.gone = AtomicUsize::new(0));
+        // Ordering: as in `rest`.
+        if self.passed.load(Ordering::Relaxed) == 1 {
+            self.passed = AtomicU32::new(0);
+            let named = self.by_name.values_mut();
+            named.for_each(|named| named.gone = AtomicUsize::new(0));
+        }
     }
 
     /// Whether an entity has a name, be it dead.
@@ -360,7 +368,7 @@ impl World {
         self.names
             .by_name
             .get(name)?
-            .first(|entity| self.exists(entity))
+            .first(|entity| self.exists(entity), &self.names.passed)
     }
 
     /// Another number after each call that has given, changed or taken away a name, and a greater one: for who keeps what is made
@@ -439,7 +447,7 @@ mod tests {
         type Break = (fn(&mut Names, Entity), FlawPlace, &'static str);
         let broken: [Break; 4] = [
             (
-                |names, _| _ = names.by_name["worker"].first(|_| false),
+                |names, _| _ = names.by_name["worker"].first(|_| false, &names.passed),
                 FlawPlace::Name(ant),
                 "it lives, and is not looked for among those called `worker`",
             ),

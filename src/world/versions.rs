@@ -107,12 +107,16 @@ impl World {
         self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// The version of a query that runs now, for who has the world alone, and has seen to it that [versions are
-    /// kept](Self::keep_versions). No read-modify-write: one took as long as all else that begins a run.
+    /// The version of a query that runs now, for who has the world alone. (Who keeps it and runs the query again and again
+    /// has [kept versions](Self::keep_versions) once.) No read-modify-write: one took as long as all else that begins a run.
     #[inline]
     pub(crate) fn begin_version_alone(&self) -> u32 {
         // Ordering: Relaxed, as in `stamp`.
-        let version = self.stamp();
+        let last = self.version.load(Ordering::Relaxed);
+        if self.reads_on(last) {
+            return last;
+        }
+        let version = last.wrapping_add(1);
         self.version.store(version, Ordering::Relaxed);
         version
     }
@@ -316,6 +320,26 @@ mod tests {
             assert_eq!(changed.read(&world).count(), 0);
             world.check().unwrap();
         }
+    }
+
+    #[test]
+    fn who_has_the_world_alone_and_runs_one_query_for_ever_stops_making_versions_too() {
+        let mut world = World::new();
+        let ant = world.create((1_u32,)).unwrap();
+        let mut changed = Query::<Entity, Changed<u32>>::new(&world).unwrap();
+        assert_eq!(changed.on(&mut world).count(), 1);
+        // Ordering: one thread.
+        world.version.fetch_add(READ_ON - 5, Ordering::Relaxed);
+        // As `QueryOnce` does, which keeps versions when it is made, and then runs as often as one likes.
+        for _ in 0..100 {
+            let before = world.version();
+            world.begin_version_alone();
+            assert!(world.version() >= before);
+        }
+        assert!(world.stamp().wrapping_sub(world.aged as u32) <= READ_ON);
+        *world.get_mut::<u32>(ant).unwrap() = 2;
+        assert_eq!(changed.on(&mut world).count(), 1);
+        assert_eq!(changed.on(&mut world).count(), 0);
     }
 
     #[test]

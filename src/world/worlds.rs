@@ -80,24 +80,38 @@ impl World {
     /// was.
     pub fn move_to(&mut self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
         self.check_universe(other)?;
-        if self.is_watched_between(other) {
-            // Room first: what is shown as going does go.
-            self.find_room_in(other, entity)?;
+        if !self.is_watched_between(other) {
+            self.move_slice_to(other, &[entity])?.into_result()?;
+            return Ok(());
         }
-        self.move_slice_to(other, &[entity])?.into_result()?;
+        // Room first: what is shown as going does go.
+        let (target, group) = self.find_room_in(other, entity)?;
+        let (mut moved, mut panicked) = (None, None);
+        note(&mut panicked, || {
+            moved = Some(self.move_slice_to(other, &[entity]));
+        });
+        // Users' `eq` and `hash` are asked once more.
+        if !other.is_built(entity) {
+            other.let_go(target, group);
+        }
+        resume(panicked);
+        match moved {
+            Some(moved) => moved?.into_result()?,
+            None => unreachable!("it has moved, or that has panicked"),
+        };
         Ok(())
     }
 
-    /// Finds room for an entity in another world, if it does not come there with its chunk.
+    /// Finds room for an entity in another world, if it does not come there with its chunk: archetype and group.
     #[cold]
-    fn find_room_in(&self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
+    fn find_room_in(&self, other: &mut Self, entity: Entity) -> Result<(u32, u32), WorldError> {
         let (archetype, rows) = self.run_at(&[entity])?;
         let mut passage = self.passage(other, archetype)?;
         let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         let group = self.group_there(other, archetype, chunk.group, &mut passage)?;
         let target = passage.edge.target;
         if passage.takes_whole(other, group, chunk, rows) {
-            return Ok(());
+            return Ok((target, group));
         }
         // The `clone` of what a chunk begins with may panic.
         let mut moved = Moved::default();
@@ -105,7 +119,7 @@ impl World {
             other.let_go(target, group);
         }
         resume(moved.panicked);
-        moved.refused.map_or(Ok(()), Err)
+        moved.refused.map_or(Ok((target, group)), Err)
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are

@@ -240,3 +240,45 @@ fn a_template_whose_clone_panics_leaves_both_worlds_whole() {
     swapped.unwrap();
     assert_eq!(land.shared::<Team>(all[4_999]).unwrap(), &Team(1));
 }
+
+#[test]
+fn where_a_shared_value_cannot_be_hashed_once_more_both_worlds_are_whole() {
+    static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+    #[derive(PartialEq, Eq)]
+    struct Brittle(u32);
+    impl std::hash::Hash for Brittle {
+        fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+            let left = LEFT.fetch_sub(1, Ordering::Relaxed);
+            assert!(left > 0, "it is not hashed any more");
+            self.0.hash(state);
+        }
+    }
+
+    let mut panics = 0;
+    // Alone in its chunk, which goes whole, or one of two, and copied.
+    for count in [1, 2] {
+        for hashed in 0..8 {
+            let (mut land, mut sea) = two_worlds();
+            land.observe::<u32, ()>(Observed::GO, |_, _| {}).unwrap();
+            let all: Vec<Entity> = (0..count)
+                .map(|n| land.create((n,).shared(Brittle(7))).unwrap())
+                .collect();
+            LEFT.store(hashed, Ordering::Relaxed);
+            let moved = catch_unwind(AssertUnwindSafe(|| land.move_to(&mut sea, all[0])));
+            LEFT.store(usize::MAX, Ordering::Relaxed);
+            let is_there = moved.is_ok();
+            moved.unwrap_or(Ok(())).unwrap();
+            panics += usize::from(!is_there);
+            assert_eq!(
+                (land.exists(all[0]), sea.exists(all[0])),
+                (!is_there, is_there)
+            );
+            land.universe().check([&land, &sea]).unwrap();
+            if !is_there {
+                land.move_to(&mut sea, all[0]).unwrap();
+            }
+            assert_eq!(sea.get::<u32>(all[0]).unwrap(), &0);
+        }
+    }
+    assert!(panics >= 4, "{panics}");
+}

@@ -4,7 +4,7 @@
 //! The memory of the models watches: see `chunks::WatchedMemory`.
 
 use megachunk::chunk::{CHUNKS, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS};
-use megachunk_loom_tests::Bound::{Exhaustive, ExhaustiveUnlessQuick, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::chunks::{
     check, fresh, give, give_ticket, hold_cache, keep, refusing, room, spawn, take, ticket,
 };
@@ -111,7 +111,7 @@ fn memory_is_not_given_back_under_a_taker() {
 fn a_run_that_was_given_back_is_had_again_with_its_memory() {
     model(
         "a_run_that_was_given_back_is_had_again_with_its_memory",
-        Preemptions(3),
+        Costly(3),
         || {
             let allocator = fresh();
             let _cache = hold_cache(&allocator);

@@ -17,7 +17,7 @@
 //! | way | taken if | up to |
 //! |---|---|---|
 //! | [`alone`], a single command | one recorder has left something, plainly, in a queue that nobody else has, and [`set_flush_threads_from`](World::set_flush_threads_from) is not set; the command is no closure, switch or shared value, nobody watches what it does, and there is room where the entity goes | one |
-//! | `alone::alike` | one recorder, as above; all do the same to entities of one archetype, each to another, and nothing has to be dropped | `alone::ALIKE` |
+//! | `alone::alike` | one recorder, as above; all do the same to entities of one archetype (to die, each another one); no value that lies in the world has to be dropped | `alone::ALIKE` |
 //! | [`few`] | no closures, switches or shared values among them, at most `few::kinds::OPS` ops, no entity that is only reserved, no chunk that may go as a whole; fewer than `set_flush_threads_from` says | `few::FEW`; `few::APART`, if they seem to be for entities in chunks of their own: asked of the first `few::LOOK` pairs, by `few::GAP` |
 //! | [`mod@sweep`] | rows in order: at least `sweep::find::LEAST` commands in a run on average, but for `sweep::find::SHORT` runs; each entity lies in the world | |
 //! | [`mod@alike`] | all do the same, and twice as once; at most `alike::rows::SPARSE` rows of the world for each command, and its chunks no farther apart than that many, or `alike::rows::CLOSE`; of values that are numbered at most `alike::OPS` ops' and `alike::ROW_BITS` bits of rows | |

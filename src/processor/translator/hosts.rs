@@ -50,7 +50,8 @@ impl<H> fmt::Debug for HostOf<H> {
 ///
 /// An entity that comes back before that, with the [`HostOf`] that it had, has its object again, in the same slot, unless
 /// another object has come there: who was to go and was refused, for whatever reason, and is
-/// [shown as coming again](crate::world::World::observe); who has gone to another world, and comes from there as it was.
+/// [shown as coming again](crate::world::World::observe); who has gone to another world, and comes from there as it was. (What
+/// the host had changed of its object is copied then if no translator has run meanwhile.)
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -454,7 +455,8 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         self.len() == 0
     }
 
-    /// The objects whose entities are gone, for the host to take down; they are kept until this is called. O(1).
+    /// The objects whose entities are gone, for the host to take down; they are kept until this is called. O(1), and
+    /// O(those whose entities had exchanged theirs).
     ///
     /// What was taken does not come back with its entity. So not from an observer of who [goes](Observed::GO): of a change of
     /// many that is refused, it would take the objects of entities that stay.

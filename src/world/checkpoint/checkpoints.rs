@@ -67,7 +67,7 @@ pub struct Checkpoint {
 ///
 /// Taking one: O(chunks × fragments + ids that were ever used) of a few nanoseconds each, and the bytes of columns
 /// that were written, to which entities have come, or which some have left; of values that are [cloned](crate::fragment::FragmentRegistry::register_clone) their
-/// `clone`. Of names, all, if one has changed. Going back: the same of what differs, and `hash` and `eq` of each combination of shared values.
+/// `clone`. Of names, all, if one has changed, or going back if somebody was looked for by name who was dead. Going back: the same of what differs, and `hash` and `eq` of each combination of shared values.
 ///
 /// In full each time, changed or not: eight bytes for each id that was ever used, which each checkpoint keeps, and going back
 /// compares; the value of each chunk fragment in each chunk, copied or cloned by both, as nobody says when it is changed; what

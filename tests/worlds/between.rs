@@ -256,7 +256,7 @@ fn where_a_shared_value_cannot_be_hashed_once_more_both_worlds_are_whole() {
 
     let mut panics = 0;
     // Alone in its chunk, which goes whole, or one of two, and copied.
-    for count in [1, 2] {
+    for count in [1_u32, 2] {
         for hashed in 0..8 {
             let (mut land, mut sea) = two_worlds();
             land.observe::<u32, ()>(Observed::GO, |_, _| {}).unwrap();

@@ -35,36 +35,13 @@ impl Lanes {
         // SAFETY: the lane is this thread's alone: that is what the models ask.
         lane.with_mut(|waits| unsafe { *waits += 1 });
         lane.keep(0);
-        self.give_back(lane);
+        if self.end.gives_back(lane) {
+            empty(self.pool.take_all());
+        }
     }
 
     fn record(&self) {
         self.close(self.open());
-    }
-
-    /// The same by a thread with this number, whose lane is not for others.
-    fn record_as(&self, thread: usize) {
-        let lane = self.open_as(thread);
-        // SAFETY: as above.
-        lane.with_mut(|waits| unsafe { *waits += 1 });
-        lane.keep_for(thread, 0);
-        self.give_back(lane);
-    }
-
-    /// What a recorder does that records nothing.
-    fn look_in_as(&self, thread: usize) {
-        self.give_back(self.open_as(thread));
-    }
-
-    fn open_as(&self, thread: usize) -> Lane<'_> {
-        let lane = self.pool.take_for(thread, 0);
-        lane.unwrap_or_else(|| self.pool.lend(UnsafeCell::new(0)))
-    }
-
-    fn give_back(&self, lane: Lane<'_>) {
-        if self.end.gives_back(lane) {
-            empty(self.pool.take_all());
-        }
     }
 
     /// A recorder for which there was no lane.
@@ -160,26 +137,6 @@ fn what_waits_in_the_list_as_the_end_is_said_is_gone() {
             let recorder = spawn(&lanes, Lanes::record_in_new);
             lanes.end();
             recorder.join().expect("it does not panic");
-            assert_eq!(lanes.waits(), 0);
-        },
-    );
-}
-
-#[test]
-fn what_another_has_for_a_moment_as_the_end_is_said_is_gone() {
-    model(
-        "what_another_has_for_a_moment_as_the_end_is_said_is_gone",
-        Costly(2),
-        || {
-            let lanes = Lanes::new();
-            // An idle lane, which one takes while the other looks whose it is.
-            drop(lanes.pool.lend(UnsafeCell::new(0)));
-            let recorder = spawn(&lanes, |lanes| lanes.record_as(1));
-            let other = spawn(&lanes, |lanes| lanes.look_in_as(2));
-            lanes.end();
-            for thread in [recorder, other] {
-                thread.join().expect("it does not panic");
-            }
             assert_eq!(lanes.waits(), 0);
         },
     );

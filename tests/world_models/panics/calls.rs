@@ -30,7 +30,7 @@ fn at_every_call(calls: u8, op: impl Fn(u8) -> WorldOp) {
                 fuse: 0,
             },
         ));
-        ops.extend(go_on().map(|op| (0, op)));
+        ops.extend(go_on(j));
         // Every other time observers hear of it.
         run(&ops, j % 2 == 0);
     }

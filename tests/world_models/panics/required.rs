@@ -28,7 +28,7 @@ fn at_every_value(op: impl Fn(u8) -> WorldOp) {
         };
         ops.push((0, lacks));
         ops.push((0, op(0x80 | j)));
-        ops.extend(go_on().map(|op| (0, op)));
+        ops.extend(go_on(j));
         run(&ops, j % 2 == 0);
     }
 }

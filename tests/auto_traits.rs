@@ -206,7 +206,7 @@ mod of_processor {
         "SYP--" AppError;
         "S-P--" Broken;
         "S-P--" Composite;
-        "-YP--" DynamicParams<'static>;
+        "SYP--" DynamicParams<'static>;
         "SYPUR" Execution;
         "SYP-R" Local<'static, u32>;
         "SYPUR" Params<(&'static u32, Local<'static, u32>)>;
@@ -257,25 +257,24 @@ mod of_query {
     table! { query:
         "SYPUR" Access;
         "SYP--" ChunkView<'static>;
-        "-YP--" DynamicChange<'static>;
+        "SYP--" DynamicChange<'static>;
         "SYP--" DynamicChunk<'static>;
         "SYPUR" DynamicFilter;
         "SYPUR" DynamicQuery;
         "SYP--" DynamicQueryBuilder<'static>;
         "SYP--" DynamicResources<'static>;
-        "-YP--" DynamicRun<'static>;
+        "SYP--" DynamicRun<'static>;
         "S-PUR" Has<u32>;
         "SYPUR" Mismatch;
         "SYPUR" NearMiss;
         "SYPUR" NoMatch;
         "SYPUR" Query<&'static u32>;
-        "-YP--" QueryChange<'static>;
+        "SYP--" QueryChange<'static>;
         "SYPUR" QueryError;
         "--P--" QueryItems<'static, &'static u32, ()>;
         "--P--" QueryIter<'static, &'static u32, ()>;
         "SYP--" QueryLookup<'static, &'static u32>;
-        "SYP--" QueryOnce<'static, &'static u32, ()>;
-        "-YP--" QueryRun<'static, &'static mut u32>;
+        "SYP--" QueryRun<'static, &'static mut u32>;
         "SYPUR" Requirements;
         "SYPUR" ResourceAccess;
         "SYPUR" ResourceId;

@@ -5,7 +5,7 @@ use core::ops::Range;
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::panics::after;
-use crate::query::lookup::refused;
+use crate::query::lookup::{lend, refused};
 use crate::query::masks::{any_masked, masked};
 use crate::query::matches::Match;
 use crate::query::rows::lend_rows;
@@ -57,7 +57,7 @@ pub(crate) fn located(world: &World, entities: &[Entity]) -> (Vec<Span>, SliceRe
     (spans.collect(), report)
 }
 
-impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
+impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// Lends the data of one entity, if the run sees it. O(log archetypes that match), and what its
     /// filter of chunks takes.
     ///
@@ -87,6 +87,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the run does not see the entity.
+    #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
         // SAFETY: `&mut self` lends nothing else.
         unsafe { self.lend(entity) }
@@ -96,6 +97,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     ///
     /// # Errors
     /// As for [`get_mut`](Self::get_mut).
+    #[inline]
     pub fn get(&self, entity: Entity) -> Result<D::Item<'_>, WorldError>
     where
         D: ReadOnly,
@@ -104,11 +106,89 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         unsafe { self.lend(entity) }
     }
 
+    /// [`get_mut`](Self::get_mut) for as long as the world is lent: several fragments of one entity side by side.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Position(f32);
+    /// struct Velocity(f32);
+    ///
+    /// let mut world = World::new();
+    /// let ball = world.create((Position(1.0), Velocity(-2.0)))?;
+    /// let (position, velocity) = world
+    ///     .query::<(&mut Position, &mut Velocity), ()>()?
+    ///     .one(ball)?;
+    /// position.0 += velocity.0;
+    /// if position.0 < 0.0 {
+    ///     core::mem::swap(&mut position.0, &mut velocity.0);
+    /// }
+    /// assert_eq!(world.get::<Position>(ball)?.0, -2.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// What is lent keeps the world borrowed, and uses the run up:
+    ///
+    /// ```compile_fail,E0499
+    /// # use megachunk::prelude::*;
+    /// # let mut world = World::new();
+    /// # let ant = world.create((1_u8,)).unwrap();
+    /// let lent = world.query::<&mut u8, ()>().unwrap().one(ant).unwrap();
+    /// let again = world.query::<&mut u8, ()>().unwrap().one(ant).unwrap();
+    /// core::mem::swap(lent, again);
+    /// ```
+    ///
+    /// ```compile_fail,E0382
+    /// # use megachunk::prelude::*;
+    /// fn twice<'w>(run: QueryRun<'w, &mut u8>, ant: Entity) -> [&'w mut u8; 2] {
+    ///     [run.one(ant).unwrap(), run.one(ant).unwrap()]
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0515
+    /// # use megachunk::prelude::*;
+    /// fn outlived(ant: Entity) -> &'static mut u8 {
+    ///     let mut world = World::new();
+    ///     world.query::<&mut u8, ()>().unwrap().one(ant).unwrap()
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`get_mut`](Self::get_mut).
+    #[doc(alias = "query_one")]
+    #[inline]
+    pub fn one(self, entity: Entity) -> Result<D::Item<'q>, WorldError> {
+        // SAFETY: what the run lends is its alone for `'q`, unless it only reads; nothing else will be lent by it.
+        unsafe { self.lend(entity) }
+    }
+
     /// # Safety
     /// Nobody has what is lent in a way that conflicts.
-    unsafe fn lend(&self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+    #[inline]
+    unsafe fn lend<'a>(&self, entity: Entity) -> Result<D::Item<'a>, WorldError>
+    where
+        'q: 'a,
+    {
+        if self.filter.is_some() {
+            // SAFETY: the caller's.
+            return unsafe { self.lend_filtered(entity) };
+        }
+        let (world, versions) = (self.world, (self.since, self.version));
+        // SAFETY: the caller's; looked for just now.
+        unsafe { lend(world, &self.matches, versions, entity, world.locate(entity)) }
+    }
+
+    /// The same, where a filter of chunks is to be asked.
+    ///
+    /// # Safety
+    /// As for [`lend`](Self::lend).
+    #[inline(never)]
+    unsafe fn lend_filtered<'a>(&self, entity: Entity) -> Result<D::Item<'a>, WorldError>
+    where
+        'q: 'a,
+    {
         let (archetype, Row { chunk, row }) = self.world.find(entity)?;
-        if let Some((known, view)) = seen(self.matches, self.scope(), archetype, chunk)
+        if let Some((known, view)) = seen(&self.matches, self.scope(), archetype, chunk)
             && masked(known.masks(), view.chunk, row)
         {
             // SAFETY: a row of the chunk; for the rest the caller's.
@@ -119,7 +199,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
 
     /// Lends rows one by one, to whoever sees to it that each is lent once.
     pub(crate) fn lender(&self) -> RowLender<'_, '_, D, F> {
-        RowLender::new(self.matches, self.scope())
+        RowLender::new(&self.matches, self.scope())
     }
 
     /// Lends the data of those of `entities` that the query sees, in the order in which they lie. O(n log n) for
@@ -147,7 +227,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         mut each: impl FnMut(D::Item<'a>),
     ) -> SliceReport {
         let (spans, mut report) = located(self.world, entities);
-        let (matches, scope) = (self.matches, self.scope());
+        let (matches, scope) = (&*self.matches, self.scope());
         for span in &spans {
             report.done += rows_of(matches, scope, span, &mut each);
         }
@@ -162,7 +242,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         each: impl Fn(D::Item<'a>) + Sync,
     ) -> SliceReport {
         let (spans, mut report) = located(self.world, entities);
-        let (matches, scope) = (self.matches, self.scope());
+        let (matches, scope) = (&*self.matches, self.scope());
         let done = fork_join::map(spans.chunks(TOGETHER).collect(), |spans| {
             let rows = |span| rows_of(matches, scope, span, &mut |item| each(item));
             spans.iter().map(rows).sum::<usize>()
@@ -183,7 +263,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         mut each: impl FnMut(ChunkView<'a>, Range<usize>, D::Slices<'a>),
     ) -> SliceReport {
         let (spans, mut report) = located(self.world, entities);
-        let (matches, scope) = (self.matches, self.scope());
+        let (matches, scope) = (&*self.matches, self.scope());
         for span in &spans {
             if let Some((known, view)) = seen(matches, scope, span.archetype, span.chunk) {
                 let (first, count) = (span.first as usize, span.count as usize);
@@ -312,12 +392,12 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
 }
 
 /// A chunk, if the query sees it.
-pub(super) fn seen<'a, D: QueryData, F: QueryFilter>(
-    matches: &'a [Match<D, F>],
+pub(super) fn seen<'m, 'a, D: QueryData, F: QueryFilter>(
+    matches: &'m [Match<D, F>],
     scope: Scope<'a, '_>,
     archetype: u32,
     chunk: u32,
-) -> Option<(&'a Match<D, F>, ChunkView<'a>)> {
+) -> Option<(&'m Match<D, F>, ChunkView<'a>)> {
     let found = matches.binary_search_by_key(&archetype, |known| known.archetype);
     let known = &matches[found.ok()?];
     let archetype = &scope.world.archetypes[archetype as usize];

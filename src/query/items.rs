@@ -4,10 +4,10 @@ use core::iter::FusedIterator;
 use core::mem::MaybeUninit;
 
 use crate::query::iter::{Ahead, Seen};
-use crate::query::matches::{Match, MatchList};
+use crate::query::matches::Matches;
 use crate::query::run::Scope;
-use crate::query::sees_chunk::SeesChunk;
-use crate::query::{QueryData, QueryFilter, QueryIter, QueryOnce, QueryRun, ReadOnly};
+use crate::query::sees_chunk::RunFilter;
+use crate::query::{QueryData, QueryFilter, QueryIter, QueryRun, ReadOnly};
 use crate::world::World;
 
 /// Lends the data of each entity in turn, in the order of archetypes, chunks and rows, for as long as the world is
@@ -24,30 +24,13 @@ pub struct QueryItems<'q, D: QueryData, F: QueryFilter> {
     world: &'q World,
     since: u32,
     version: u32,
-    filter: Option<SeesChunk<'q>>,
+    filter: Option<RunFilter<'q>>,
     ahead: Ahead,
     /// The data of the chunk whose rows are in hand; not written before the first.
     fetch: MaybeUninit<D::Fetch<'q>>,
     /// The rows in hand.
     row: usize,
     end: usize,
-}
-
-/// The archetypes that match.
-pub(super) enum Matches<'q, D: QueryData, F: QueryFilter> {
-    /// A query's, which may run again, or which the world remembers.
-    Lent(&'q MatchList<D, F>),
-    /// Those of a query that is gone.
-    Own(MatchList<D, F>),
-}
-
-impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
-    fn get(&self) -> &[Match<D, F>] {
-        match self {
-            Self::Lent(list) => list,
-            Self::Own(list) => list,
-        }
-    }
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryItems<'_, D, F> {
@@ -57,40 +40,20 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryItems<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryItems<'q, D, F> {
-    /// Those of a query that was made for one run. What it lends is lent to nobody else for `'q`, unless it only reads.
-    #[inline]
-    pub(super) fn new(
-        matches: Matches<'q, D, F>,
-        world: &'q World,
-        (since, version): (u32, u32),
-    ) -> Self {
-        Self {
-            matches,
-            world,
-            since,
-            version,
-            filter: None,
-            ahead: Ahead::default(),
-            fetch: MaybeUninit::uninit(),
-            row: 0,
-            end: 0,
-        }
-    }
-
     #[inline(always)]
     fn scope(&self) -> Scope<'q, '_> {
         Scope {
             world: self.world,
             since: self.since,
             version: self.version,
-            filter: self.filter.as_deref(),
+            filter: self.filter.as_ref().map(|filter| filter.get() as _),
         }
     }
 
     /// Goes to the next rows that the query sees.
     #[inline(always)]
     fn advance(&mut self) -> bool {
-        let seen: Option<Seen<'q, D>> = self.ahead.jump(self.matches.get(), self.scope());
+        let seen: Option<Seen<'q, D>> = self.ahead.jump(&self.matches, self.scope());
         let Some(seen) = seen else {
             self.end();
             return false;
@@ -104,7 +67,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryItems<'q, D, F> {
     /// Nothing comes any more, whatever is switched on meanwhile.
     #[cold]
     fn end(&mut self) {
-        self.matches = Matches::Own(MatchList::new());
+        self.ahead = Ahead::END;
     }
 
     /// Lends the next of the rows in hand.
@@ -147,7 +110,7 @@ impl<'q, D: QueryData, F: QueryFilter> Iterator for QueryItems<'q, D, F> {
             result = each(result, unsafe { self.lend() });
         }
         // SAFETY: what comes behind the rows in hand has not been lent.
-        unsafe { (self.ahead).fold(self.matches.get(), self.scope(), result, each) }
+        unsafe { (self.ahead).fold(&self.matches, self.scope(), result, each) }
     }
 }
 
@@ -164,9 +127,29 @@ impl<D: QueryData, F: QueryFilter> FusedIterator for QueryItems<'_, D, F> {}
 ///
 /// let mut world = World::new();
 /// world.create((String::from("Ada"),))?;
-/// let mut people = Query::<&String>::new(&world)?;
-/// assert_eq!(names(people.read(&world)), ["Ada"]);
+/// for name in world.query::<&mut String, ()>()? {
+///     name.push_str(" Lovelace");
+/// }
+/// assert_eq!(names(world.read()?), ["Ada Lovelace"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What is lent keeps the world borrowed:
+///
+/// ```compile_fail,E0499
+/// # use megachunk::prelude::*;
+/// let mut world = World::new();
+/// let lent: Vec<&mut u8> = world.query::<&mut u8, ()>().unwrap().into_iter().collect();
+/// let again: Vec<&mut u8> = world.query::<&mut u8, ()>().unwrap().into_iter().collect();
+/// drop((lent, again));
+/// ```
+///
+/// ```compile_fail,E0515
+/// # use megachunk::prelude::*;
+/// fn outlived() -> Vec<&'static mut u8> {
+///     let mut world = World::new();
+///     world.query::<&mut u8, ()>().unwrap().into_iter().collect()
+/// }
 /// ```
 impl<'q, D: QueryData, F: QueryFilter> IntoIterator for QueryRun<'q, D, F> {
     type Item = D::Item<'q>;
@@ -175,11 +158,11 @@ impl<'q, D: QueryData, F: QueryFilter> IntoIterator for QueryRun<'q, D, F> {
     #[inline]
     fn into_iter(self) -> QueryItems<'q, D, F> {
         QueryItems {
-            matches: Matches::Lent(self.matches),
+            matches: self.matches,
             world: self.world,
             since: self.since,
             version: self.version,
-            filter: self.chunks,
+            filter: self.filter,
             ahead: Ahead::default(),
             fetch: MaybeUninit::uninit(),
             row: 0,
@@ -206,54 +189,6 @@ impl<'a, D: ReadOnly, F: QueryFilter> IntoIterator for &'a QueryRun<'_, D, F> {
 
     #[inline]
     fn into_iter(self) -> QueryIter<'a, D, F> {
-        QueryIter::new(self.matches, self.scope())
-    }
-}
-
-/// Uses the query up: its items live as long as the world is lent.
-///
-/// ```
-/// use megachunk::prelude::*;
-///
-/// fn names(world: &World) -> Result<Vec<&String>, QueryError> {
-///     Ok(world.read::<&String, ()>()?.into_iter().collect())
-/// }
-///
-/// let mut world = World::new();
-/// world.create((String::from("Ada"),))?;
-/// for name in world.query::<&mut String, ()>()? {
-///     name.push_str(" Lovelace");
-/// }
-/// assert_eq!(names(&world)?, ["Ada Lovelace"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// What is lent keeps the world borrowed:
-///
-/// ```compile_fail,E0499
-/// # use megachunk::prelude::*;
-/// let mut world = World::new();
-/// let lent: Vec<&mut u8> = world.query::<&mut u8, ()>().unwrap().into_iter().collect();
-/// let again: Vec<&mut u8> = world.query::<&mut u8, ()>().unwrap().into_iter().collect();
-/// drop((lent, again));
-/// ```
-impl<'w, D: QueryData + 'w, F: QueryFilter + 'w> IntoIterator for QueryOnce<'w, D, F> {
-    type Item = D::Item<'w>;
-    type IntoIter = QueryItems<'w, D, F>;
-
-    #[inline]
-    fn into_iter(self) -> QueryItems<'w, D, F> {
-        self.into_items()
-    }
-}
-
-/// [`QueryOnce::iter`].
-impl<'a, D: QueryData, F: QueryFilter> IntoIterator for &'a mut QueryOnce<'_, D, F> {
-    type Item = D::Item<'a>;
-    type IntoIter = QueryIter<'a, D, F>;
-
-    #[inline]
-    fn into_iter(self) -> QueryIter<'a, D, F> {
-        self.iter()
+        QueryIter::new(&self.matches, self.scope())
     }
 }

@@ -55,6 +55,13 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryIter<'_, D, F> {
 }
 
 impl Ahead {
+    /// Behind all matches, however many they are.
+    pub(super) const END: Self = Self {
+        known: u32::MAX,
+        chunk: 0,
+        passed: 0,
+    };
+
     /// The next chunk that the query sees, and what comes in it.
     #[inline(always)]
     fn chunk<'m, 'a, D: QueryData, F: QueryFilter>(
@@ -284,7 +291,7 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
     #[inline(always)]
     fn advance(&mut self) -> bool {
         let Some(seen) = self.ahead.jump(self.matches, self.scope) else {
-            self.matches = &[];
+            self.ahead = Ahead::END;
             return false;
         };
         self.fetch.write(seen.fetch);

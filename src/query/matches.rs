@@ -1,4 +1,4 @@
-//! `MatchList`: the archetypes that a query has found.
+//! `MatchList`: the archetypes that a query has found; `Matches`, whoever has the list.
 
 use core::ops::Deref;
 
@@ -24,6 +24,14 @@ pub(crate) struct MatchList<D: QueryData, F: QueryFilter> {
     masked: bool,
     /// All numbers are below it.
     end: u32,
+}
+
+/// The archetypes that match, as a run or a change has them.
+pub(crate) enum Matches<'q, D: QueryData, F: QueryFilter> {
+    /// A query's, which may run again, or which the world remembers.
+    Lent(&'q MatchList<D, F>),
+    /// Those of a query that is gone. Behind a pointer, as the others are: then nobody asks which they are.
+    Own(Box<MatchList<D, F>>),
 }
 
 impl<D: QueryData, F: QueryFilter> Match<D, F> {
@@ -87,6 +95,18 @@ impl<D: QueryData, F: QueryFilter> Deref for MatchList<D, F> {
     #[inline(always)]
     fn deref(&self) -> &[Match<D, F>] {
         &self.all
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> Deref for Matches<'_, D, F> {
+    type Target = MatchList<D, F>;
+
+    #[inline(always)]
+    fn deref(&self) -> &MatchList<D, F> {
+        match self {
+            Self::Lent(list) => list,
+            Self::Own(list) => list,
+        }
     }
 }
 

@@ -57,7 +57,6 @@ pub use filter::{
 pub use items::QueryItems;
 pub use iter::QueryIter;
 pub use lookup::QueryLookup;
-pub use once::QueryOnce;
 pub use query::Query;
 pub use requirements::{Access, Requirements};
 pub use resources::{QueryResources, ReadOnlyResources, ResourceAccess, ResourceId};

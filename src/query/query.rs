@@ -11,7 +11,7 @@ use crate::query::candidates::Candidates;
 use crate::query::chunk_table::ChunkTable;
 use crate::query::explain::{explain, explain_none};
 use crate::query::lookup::lend;
-use crate::query::matches::{Match, MatchList};
+use crate::query::matches::{Match, MatchList, Matches};
 use crate::query::run::{QueryRun, Scope};
 use crate::query::{
     ChunkView, Mismatch, NoMatch, QueryData, QueryError, QueryFilter, QueryLookup, QueryResources,
@@ -87,12 +87,12 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
 const NO_WORLD: u64 = 0;
 
 /// Finds what matches know of archetypes, upwards.
-struct Matches<'a, D: QueryData, F: QueryFilter> {
+struct MatchFinder<'a, D: QueryData, F: QueryFilter> {
     data: D::Cursors<'a>,
     filter: F::Cursors<'a>,
 }
 
-impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
+impl<D: QueryData, F: QueryFilter> MatchFinder<'_, D, F> {
     /// Adds those of `candidates` that have what the data must lend. A function of its own, so that the cursors
     /// stay in registers.
     #[inline(never)]
@@ -308,8 +308,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// [`Enabled`](crate::query::Enabled), is one that is not switched on and off.
     #[inline]
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
-        world.keep_versions();
-        self.run_at(world, world.begin_version_alone())
+        let version = world.begin_version_alone();
+        self.run_at(world, version)
     }
 
     /// The query on a world, to be run, and the resources that it lends beside.
@@ -346,11 +346,10 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         &'q mut self,
         world: &'q mut World,
     ) -> Result<(QueryRun<'q, D, F>, R::Item<'q>), QueryError> {
-        world.keep_versions();
+        let version = world.begin_version_alone();
         // SAFETY: the world is borrowed as long as what is lent, and what the run lends is no resource.
         let resources = unsafe { R::lend(world.resources()) }?;
-        let run = self.run_at(world, world.begin_version_alone());
-        Ok((run, resources))
+        Ok((self.run_at(world, version), resources))
     }
 
     /// Lends a run on a world that is only read, and resources beside: [`with_resources`](Self::with_resources) for
@@ -396,7 +395,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     pub(crate) fn run_at<'q>(&'q mut self, world: &'q World, version: u32) -> QueryRun<'q, D, F> {
         self.update(world);
         let since = self.begin_at(world, version);
-        QueryRun::new(&self.matches, world, (since, version))
+        QueryRun::new(Matches::Lent(&self.matches), world, (since, version))
     }
 
     /// Calls `see` for each chunk of the archetypes that match, and says whether a run would see it.
@@ -474,7 +473,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         // What was found until a filter panicked is of no world: then it begins anew.
         self.world = NO_WORLD;
         let lists = Lists::new(&world.having, from);
-        let mut new = Matches::<D, F> {
+        let mut new = MatchFinder::<D, F> {
             data: D::cursors(&self.data, lists),
             filter: F::cursors(&self.filter, lists),
         };

@@ -268,12 +268,12 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         world: &mut World,
         each: impl FnMut(D::Item<'_>, Received<'_>),
     ) -> Delivery {
-        world.keep_versions();
         let mut panicked = collect(world);
+        let version = world.begin_version_alone();
         let mut delivery = Delivery::default();
         note(&mut panicked, || {
             // SAFETY: the world is this call's alone.
-            delivery = unsafe { self.run(world, world.begin_version_alone(), each) };
+            delivery = unsafe { self.run(world, version, each) };
         });
         resume(panicked);
         delivery
@@ -317,12 +317,12 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         world: &mut World,
         each: impl Fn(D::Item<'_>, Received<'_>) + Sync,
     ) -> Delivery {
-        world.keep_versions();
         let mut panicked = collect(world);
+        let version = world.begin_version_alone();
         let mut delivery = Delivery::default();
         note(&mut panicked, || {
             // SAFETY: the world is this call's alone.
-            delivery = unsafe { self.par_run(world, world.begin_version_alone(), each) };
+            delivery = unsafe { self.par_run(world, version, each) };
         });
         resume(panicked);
         delivery

@@ -23,7 +23,7 @@ impl World {
     }
 
     /// A fragment of an entity, to change. O(1). To [filters](crate::query::Changed) it has changed then, whatever is done
-    /// with it. Several side by side: [`QueryOnce::one`](crate::query::QueryOnce::one).
+    /// with it. Several side by side: [`QueryRun::one`](crate::query::QueryRun::one).
     ///
     /// # Errors
     /// As for [`get`](Self::get).

@@ -324,7 +324,7 @@ impl EntityViewMut<'_> {
         self.read().name()
     }
 
-    /// A fragment, to change. Several side by side: [`QueryOnce::one`](crate::query::QueryOnce::one).
+    /// A fragment, to change. Several side by side: [`QueryRun::one`](crate::query::QueryRun::one).
     ///
     /// # Errors
     /// [`WorldError::Missing`].

@@ -102,7 +102,6 @@ fn entities_that_have_exchanged_their_objects_hand_back_their_own() {
     world
         .query::<&mut HostOf<Brittle>, ()>()
         .unwrap()
-        .run()
         .for_each_chunk(|_, of| of.swap(0, 1));
     // One is given another object, two go: those that were theirs are handed back.
     Hosts::attach(&mut world, ants[0], count.brittle(9)).unwrap();
@@ -251,7 +250,6 @@ fn an_object_is_found_though_its_entity_has_what_is_left_of_earlier_hosts() {
     world
         .query::<&mut HostOf<Brittle>, ()>()
         .unwrap()
-        .run()
         .for_each_chunk(|_, of| of.reverse());
     Hosts::attach(&mut world, new[1], count.brittle(7)).unwrap();
     assert_eq!(orphans(&mut world), [1]);

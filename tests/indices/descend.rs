@@ -91,7 +91,7 @@ fn expected(world: &World, all: &[Entity]) -> HashMap<Entity, Sum> {
 }
 
 fn reset(world: &mut World) {
-    for sum in &mut world.query::<&mut Sum, ()>().unwrap().run() {
+    for sum in &mut world.query::<&mut Sum, ()>().unwrap() {
         *sum = Sum::default();
     }
 }

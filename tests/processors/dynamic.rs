@@ -333,7 +333,7 @@ fn queries_that_would_lend_the_same_are_refused_as_typed_ones_are() {
     ));
     run(&mut schedule, &mut world);
     let mut spots = world.query::<&Spot, Without<Asleep>>().unwrap();
-    assert_eq!(spots.run().iter().map(|spot| spot.0).sum::<i64>(), 1);
+    assert_eq!(spots.iter().map(|spot| spot.0).sum::<i64>(), 1);
 
     // By what can be, they are until rows of both lie in one chunk.
     let one = writes(&world).without(wet).build().unwrap();
@@ -494,7 +494,7 @@ fn a_query_that_writes_chunk_fragments_is_refused() {
     ));
     run(&mut schedule, &mut world);
     let mut spots = world.query::<&Spot, ()>().unwrap();
-    assert_eq!(spots.run().iter().map(|spot| spot.0).sum::<i64>(), 8);
+    assert_eq!(spots.iter().map(|spot| spot.0).sum::<i64>(), 8);
 }
 
 #[test]
@@ -583,7 +583,7 @@ fn errors_and_panics_of_it_end_the_run_and_leave_the_world() {
     assert_eq!(*said, "processor `script` panicked: never");
     run(&mut schedule, &mut world);
     let mut spots = world.query::<&Spot, ()>().unwrap();
-    assert_eq!(spots.run().iter().map(|spot| spot.0).sum::<i64>(), 4);
+    assert_eq!(spots.iter().map(|spot| spot.0).sum::<i64>(), 4);
     assert_eq!(world.query::<&Speed, ()>().unwrap().count(), 3);
 }
 

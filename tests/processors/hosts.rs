@@ -194,7 +194,7 @@ fn entities_that_have_exchanged_their_objects_and_stay_keep_them() {
     let handles: Vec<Entity> = ants.iter().map(|&(ant, _)| ant).collect();
     let exchanged = world.query::<&mut HostOf<Sprite>, ()>();
     let mut exchanged = exchanged.expect("it is one");
-    exchanged.run().for_each_chunk(|_, of| of.reverse());
+    exchanged.for_each_chunk(|_, of| of.reverse());
     let report = world.swap_slice::<(HostOf<Sprite>,), _>(&handles, |_| ('x',).const_shared(2_u8));
     assert_eq!(report.refused.len(), 6);
     for (&(ant, slot), n) in ants.iter().zip(0..) {

@@ -5,7 +5,6 @@ use std::thread;
 
 use megachunk::fragment::{FragmentId, FragmentSet};
 use megachunk::prelude::*;
-use megachunk::query::QueryOnce;
 
 struct Height(u32);
 struct Weight(u32);
@@ -138,12 +137,56 @@ fn one_entity_is_lent_by_itself() {
 }
 
 #[test]
-fn to_each_that_is_asked_everything_has_changed_once() {
+fn a_run_lends_one_entity_for_as_long_as_the_world_is_lent_if_it_sees_it() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Weight>().unwrap();
+    let both = world.create((Height(1), Weight(2))).unwrap();
+    let tall = world.create((Height(3),)).unwrap();
+    let mut query = Query::<(Entity, &mut Height)>::new(&world).unwrap();
+    let heavy = |chunk: &ChunkView<'_>| chunk.has::<Weight>();
+    for entity in [both, tall] {
+        let (lent, height) = query.on(&mut world).one(entity).unwrap();
+        height.0 += 10;
+        assert_eq!(lent, entity);
+        let run = query.on(&mut world).filter_chunks(heavy);
+        assert_eq!(run.one(entity).is_ok(), entity == both);
+    }
+    assert_eq!(world.get::<Height>(tall).unwrap().0, 13);
+    // Not who has not changed since the run before, nor who is switched off.
+    let mut changed = Query::<&Height, Changed<Height>>::new(&world).unwrap();
+    assert!(changed.on(&mut world).one(tall).is_ok());
+    assert!(changed.on(&mut world).one(tall).is_err());
+    let weigh = |world: &World| {
+        world
+            .read::<&Weight, ()>()
+            .unwrap()
+            .one(both)
+            .map(|weight| weight.0)
+    };
+    assert_eq!(weigh(&world), Ok(2));
+    world.set_enabled::<Weight>(both, false).unwrap();
+    assert!(weigh(&world).is_err());
+    // What is lent by a run that is lent to many outlives none of them.
+    let all = world.read::<&Height, ()>().unwrap();
+    let [one, other] = [both, tall].map(|entity| all.reborrow().one(entity).unwrap());
+    assert_eq!((one.0, other.0), (11, 13));
+    let gone = world.destroy(tall);
+    assert!(gone.is_ok() && query.on(&mut world).one(tall).is_err());
+}
+
+#[test]
+fn to_each_that_is_asked_everything_has_changed() {
     let mut world = people();
     for _ in 0..2 {
         let mut changed = world.query::<&Height, Changed<Height>>().unwrap();
         assert_eq!(changed.count(), 7);
-        assert_eq!(changed.count(), 0, "its second run");
+        assert_eq!(
+            changed.count(),
+            7,
+            "it is one run, however often it is walked"
+        );
+        let seen = changed.version();
+        assert_eq!(changed.since(seen).count(), 0);
     }
 }
 
@@ -160,7 +203,7 @@ fn worlds_that_change_places_take_what_they_remember_along() {
 
 #[test]
 fn types_may_name_the_time_for_which_they_lend() {
-    fn all(world: &World) -> QueryOnce<'_, (&Height, Option<&Weight>), With<Height>> {
+    fn all(world: &World) -> QueryRun<'_, (&Height, Option<&Weight>), With<Height>> {
         world.read().unwrap()
     }
     let world = people();

@@ -145,7 +145,6 @@ fn a_fold_gives_on_the_last_result_in_the_order_of_rows() {
 fn what_is_lent_of_a_four_outlives_the_four() {
     let (mut world, _) = world(11);
     let mut run = world.query::<&mut Place, ()>().unwrap();
-    let mut run = run.run();
     let mut kept = Vec::new();
     run.for_each(|at| kept.push(at));
     kept.iter_mut().rev().for_each(|at| at.0[2] += at.0[0]);

@@ -51,8 +51,8 @@ fn it_is_made_for_chunks_of_which_something_is_lent_and_sees_those_entities_alon
     );
     assert_eq!(made.into_inner(), with_some);
     assert_eq!(seen.into_inner(), 5_000);
-    let mut all = world.query::<&Heat, ()>().unwrap();
-    assert!(all.run().reborrow().iter().count() == 20_000);
+    let all = world.query::<&Heat, ()>().unwrap();
+    assert!(all.reborrow().iter().count() == 20_000);
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl Machine {
             chunks: [0, 1].map(|at| {
                 let mut chunks = Vec::new();
                 let mut all = self.worlds[at].read::<Entity, ()>().unwrap();
-                all.run().for_each_chunk(|chunk, entities| {
+                all.for_each_chunk(|chunk, entities| {
                     chunks.push(ChunkStand {
                         sort_key: chunk.sort_key(),
                         order_version: chunk.order_version(),

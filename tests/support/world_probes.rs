@@ -393,7 +393,7 @@ fn orders(world: &mut World) {
     assert_eq!(by_for_each, by_iter);
     let mut by_chunk = Vec::new();
     let mut keys = Vec::new();
-    all.run().for_each_chunk(|chunk, (entities, _)| {
+    all.for_each_chunk(|chunk, (entities, _)| {
         keys.push(chunk.sort_key());
         by_chunk.extend_from_slice(entities);
     });
@@ -438,7 +438,7 @@ pub(crate) fn chunks(world: &mut World, model: &mut Naive, number: usize) {
             .rows(number)
             .filter(|(_, row)| row.get(Kind::Team) == Some(wanted))
             .count();
-        let mut all = world.query::<Entity, ()>().unwrap();
-        assert_eq!(all.run().sharing(&team).count(), count);
+        let all = world.query::<Entity, ()>().unwrap();
+        assert_eq!(all.sharing(&team).count(), count);
     }
 }

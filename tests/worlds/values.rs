@@ -168,7 +168,7 @@ fn a_program_names_what_it_is_told_by_the_prelude_alone() {
     let (mut world, come) = program::loaded(&program::saved().unwrap()).unwrap();
     assert_eq!((world.count(), come.len()), (1, 1));
     assert!(program::loaded(b"no snapshot").is_err());
-    let mut long = world.query::<&u32, ()>().unwrap();
+    let long = world.query::<&u32, ()>().unwrap();
     assert_eq!(long.filter_chunks(program::is_long).count(), 0);
     assert!(program::carried(&world).is_err());
     assert!(program::updated(&mut App::new()).is_ok());

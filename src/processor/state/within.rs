@@ -90,7 +90,7 @@ pub(super) fn destroy_within<S: States>(world: &mut World, state: S) -> Result<(
 /// Destroys those in chunks for which `filter` is true, of all who have something in a role.
 fn destroy_in<R: FragmentRole>(
     world: &mut World,
-    filter: impl Fn(&ChunkView<'_>) -> bool + Sync,
+    filter: impl Fn(&ChunkView<'_>) -> bool + Send + Sync,
 ) -> Result<(), QueryError> {
     // Not known: nobody has it. To look for it would make it known.
     if world.registry().of_role::<R>().is_some() {

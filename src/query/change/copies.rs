@@ -75,7 +75,7 @@ impl<D: QueryData, F: QueryFilter> QueryChange<'_, D, F> {
             world,
             seen,
         } = self;
-        let ways = ways(world, matches.get(), |world, archetype| {
+        let ways = ways(world, &matches, |world, archetype| {
             world.edge_for(archetype, change)
         })?;
         let (mut count, mut runs) = (0, Vec::new());
@@ -94,7 +94,7 @@ impl<D: QueryData, F: QueryFilter> QueryChange<'_, D, F> {
     /// The entities that are seen, in the order of chunks and rows.
     pub(super) fn entities(&self) -> Vec<Entity> {
         let (world, mut entities, mut runs) = (&*self.world, Vec::new(), Vec::new());
-        for known in self.matches.get() {
+        for known in self.matches.iter() {
             for chunk in 0..chunks_of(world, known.archetype) {
                 self.seen.rows(world, known, chunk, &mut runs);
                 let data = &world.archetypes[known.archetype as usize];

@@ -14,7 +14,7 @@ use crate::archetype::Change;
 use crate::entity::Entity;
 use crate::fragment::{Bundle, FragmentRole, Shared, SharedFragment, Value, WithShared};
 use crate::panics::{after, first, note, refused, resume};
-use crate::query::matches::{Match, MatchList};
+use crate::query::matches::Matches;
 use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
@@ -64,25 +64,10 @@ pub struct QueryChange<'q, D: QueryData = Entity, F: QueryFilter = ()> {
     seen: Seen<'q>,
 }
 
-/// The archetypes that match.
-pub(super) enum Matches<'q, D: QueryData, F: QueryFilter> {
-    Kept(&'q [Match<D, F>]),
-    Own(MatchList<D, F>),
-}
-
-impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
-    fn get(&self) -> &[Match<D, F>] {
-        match self {
-            Self::Kept(matches) => matches,
-            Self::Own(matches) => matches,
-        }
-    }
-}
-
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryChange<'_, D, F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("QueryChange")
-            .field("matches", &self.matches.get().len())
+            .field("matches", &self.matches.len())
             .field("since", &self.seen.since)
             .finish_non_exhaustive()
     }
@@ -120,7 +105,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// whatever an observer may have to be told of before it goes; of [`add`](Self::add) and
     /// [`swap`](Self::swap) where values come that are shared or a chunk's; and, composition by
     /// composition, of [`set_shared`](Self::set_shared).
-    pub fn filter_chunks(mut self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+    pub fn filter_chunks(
+        mut self,
+        filter: impl Fn(&ChunkView<'_>) -> bool + Send + Sync + 'q,
+    ) -> Self {
         self.seen.chunks = Some(and(self.seen.chunks.take(), filter));
         self
     }
@@ -147,7 +135,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     pub fn destroy(mut self) -> usize {
         if self.world.is_watched(DESTROYED) {
             self.decide();
-            let matches = self.matches.get().iter();
+            let matches = self.matches.iter();
             let archetypes = matches.map(|known| (known, NOWHERE)).collect();
             let going = self.going(DESTROYED, archetypes);
             return self.told(DESTROYED, going, |change| change.destroy_all());
@@ -163,7 +151,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         } = self;
         let (mut count, mut runs, mut panicked) = (0, Vec::new(), None);
         let mut stopped = None;
-        for known in matches.get() {
+        for known in matches.iter() {
             let archetype = known.archetype;
             // From the end: chunks that go leave the others where they are.
             for chunk in (0..chunks_of(world, archetype)).rev() {
@@ -328,7 +316,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             world,
             seen,
         } = self;
-        let ways = ways(world, matches.get(), |world, archetype| {
+        let ways = ways(world, &matches, |world, archetype| {
             world.edge_for(archetype, Change::Remove(number))
         })?;
         // Users' filter of chunks may panic, and the `clone` of what a new chunk begins with: they end the call. What
@@ -396,9 +384,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         // SAFETY: a value of this fragment, which is not used or dropped again.
         let value = unsafe { Value::take(info, (&raw const value).cast()) };
         let given = (info.id(), world.shared.intern(info, value));
-        world.sharing_one(given, |world| {
-            share(world, matches.get(), &seen, number, given)
-        })
+        world.sharing_one(given, |world| share(world, &matches, &seen, number, given))
     }
 
     /// Takes a shared value away, the inverse of [`set_shared`](Self::set_shared); how many entities had one.
@@ -475,7 +461,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         let mut going = Vec::new();
         if self.world.is_watched(DESTROYED) {
             self.decide();
-            let matches = self.matches.get().iter();
+            let matches = self.matches.iter();
             going = self.going(DESTROYED, matches.map(|known| (known, NOWHERE)).collect());
         }
         let Self {
@@ -484,16 +470,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         world.told_between(other, going, |world, other| {
-            let archetypes = matches.get().iter().map(|known| known.archetype);
+            let archetypes = matches.iter().map(|known| known.archetype);
             world.naming(other, archetypes, |world, other| {
-                emigrate(world, other, matches.get(), &seen)
+                emigrate(world, other, &matches, &seen)
             })
         })
     }
 
     /// Refuses a change that could not be made of one of the archetypes.
     fn check(&mut self, change: Change) -> Result<(), WorldError> {
-        for known in self.matches.get() {
+        for known in self.matches.iter() {
             if self.world.archetypes[known.archetype as usize].entities > 0 {
                 self.world.check_change(known.archetype, change)?;
             }
@@ -535,7 +521,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             world,
             seen,
         } = self;
-        let ways = ways(world, matches.get(), edge)?;
+        let ways = ways(world, &matches, edge)?;
         let mut count = 0;
         let mut runs = Vec::new();
         for (known, edge) in ways {
@@ -572,12 +558,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         } = self;
         for &entity in &entities {
             let (archetype, row) = world.find(entity)?;
-            let known = matches.get();
             // Nobody else changes the world: it is where it was found.
-            let Ok(at) = known.binary_search_by_key(&archetype, |known| known.archetype) else {
+            let Ok(at) = matches.binary_search_by_key(&archetype, |known| known.archetype) else {
                 continue;
             };
-            let known = &known[at];
+            let known = &matches[at];
             let data = &world.archetypes[archetype as usize];
             let view = ChunkView {
                 world,
@@ -602,12 +587,11 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// # Panics
     /// As for [`on`](Self::on).
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {
-        world.keep_versions();
-        self.update(world);
         let version = world.begin_version_alone();
+        self.update(world);
         let since = self.begin_at(world, version);
         let versions = (since, version);
-        QueryChange::new(Matches::Kept(&self.matches), world, versions)
+        QueryChange::new(Matches::Lent(&self.matches), world, versions)
     }
 }
 
@@ -632,13 +616,12 @@ impl World {
     pub fn matching<Filter: QueryFilter>(
         &mut self,
     ) -> Result<QueryChange<'_, Entity, Filter>, QueryError> {
-        self.keep_versions();
+        let version = self.begin_version_alone();
         let mut query = Query::<Entity, Filter>::new(self)?;
         query.update(self);
-        let version = self.begin_version_alone();
         let versions = (query.begin_at(self, version), version);
         Ok(QueryChange::new(
-            Matches::Own(query.matches),
+            Matches::Own(Box::new(query.matches)),
             self,
             versions,
         ))

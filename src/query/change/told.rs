@@ -15,7 +15,7 @@ impl<D: QueryData, F: QueryFilter> QueryChange<'_, D, F> {
         let Some(filter) = self.seen.chunks.take() else {
             return;
         };
-        let (world, matches) = (&*self.world, self.matches.get());
+        let (world, matches) = (&*self.world, &*self.matches);
         let scope = Scope {
             world,
             since: self.seen.since,
@@ -23,7 +23,7 @@ impl<D: QueryData, F: QueryFilter> QueryChange<'_, D, F> {
             filter: Some(&*filter),
         };
         let mut seen = HashSet::new();
-        for known in matches {
+        for known in matches.iter() {
             let archetype = &world.archetypes[known.archetype as usize];
             let chunks = archetype.chunks.iter();
             let chunks = chunks.filter(|chunk| scope.view(known, archetype, chunk).is_some());
@@ -60,7 +60,7 @@ impl<D: QueryData, F: QueryFilter> QueryChange<'_, D, F> {
         to: impl Fn(&mut World, u32) -> Result<u32, WorldError>,
     ) -> Result<Vec<WatchedRows>, WorldError> {
         let mut archetypes = Vec::new();
-        for known in self.matches.get() {
+        for known in self.matches.iter() {
             // An archetype without entities needs no other.
             if self.world.archetypes[known.archetype as usize].entities > 0 {
                 match to(self.world, known.archetype) {

@@ -4,10 +4,9 @@
 //! handles, and what the query asks of changes becomes a filter of chunks.
 
 use crate::fragment::{FragmentId, Value};
-use crate::query::change::Matches;
 use crate::query::dynamic::query::DynamicQuery;
 use crate::query::dynamic::run::shares;
-use crate::query::matches::{Match, MatchList};
+use crate::query::matches::{Match, MatchList, Matches};
 use crate::query::{ChunkView, QueryChange, QueryError};
 use crate::world::{Prototype, Version, World, WorldError};
 
@@ -53,7 +52,7 @@ impl<'q> DynamicChange<'q> {
                 .requirements()
                 .masks(&world.archetypes[archetype as usize])
         });
-        let change = QueryChange::new(Matches::Own(matches), world, versions);
+        let change = QueryChange::new(Matches::Own(Box::new(matches)), world, versions);
         if !query.asks_for_changes() {
             return Self(change);
         }
@@ -70,7 +69,7 @@ impl<'q> DynamicChange<'q> {
     ///
     /// # Panics
     /// As for [`QueryChange::filter_chunks`](crate::query::QueryChange::filter_chunks).
-    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Send + Sync + 'q) -> Self {
         Self(self.0.filter_chunks(filter))
     }
 

@@ -220,8 +220,10 @@ impl DynamicQuery {
     /// # Errors
     /// [`QueryError::OtherUniverse`].
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> Result<DynamicRun<'q>, QueryError> {
-        world.keep_versions();
-        self.run(world, World::begin_version_alone)
+        self.check_universe(world)?;
+        let version = world.begin_version_alone();
+        // SAFETY: its registry; the world is this call's alone.
+        Ok(unsafe { self.run_at(world, version) })
     }
 
     /// The query on a world, to be run, and the resources that it asked for.
@@ -256,7 +258,9 @@ impl DynamicQuery {
             let name = info.map_or("", |info| info.name()).into();
             return Err(QueryError::Writes { name });
         }
-        self.run(world, World::begin_version)
+        self.check_universe(world)?;
+        // SAFETY: its registry; nothing is written.
+        Ok(unsafe { self.run_at(world, world.begin_version()) })
     }
 
     /// What the query matches in a world, to be changed or destroyed as a whole, as
@@ -265,12 +269,9 @@ impl DynamicQuery {
     /// # Errors
     /// [`QueryError::OtherUniverse`].
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> Result<DynamicChange<'q>, QueryError> {
-        if !self.is_for(world) {
-            return Err(QueryError::OtherUniverse);
-        }
-        world.keep_versions();
-        self.update(world);
+        self.check_universe(world)?;
         let version = world.begin_version_alone();
+        self.update(world);
         let before = core::mem::replace(&mut self.since, world.moment(version));
         let since = world.since(before, version);
         Ok(DynamicChange::new(self, world, (since, version)))
@@ -297,16 +298,12 @@ impl DynamicQuery {
             && (!self.moved || is_newer(chunk.order_version, since))
     }
 
-    fn run<'q>(
-        &'q mut self,
-        world: &'q World,
-        version: impl FnOnce(&World) -> u32,
-    ) -> Result<DynamicRun<'q>, QueryError> {
-        if !self.is_for(world) {
-            return Err(QueryError::OtherUniverse);
+    /// Refuses a world to which its fragments' numbers do not mean the same.
+    fn check_universe(&self, world: &World) -> Result<(), QueryError> {
+        match self.is_for(world) {
+            true => Ok(()),
+            false => Err(QueryError::OtherUniverse),
         }
-        // SAFETY: its registry; `on` has the world to itself, and `read` writes nothing.
-        Ok(unsafe { self.run_at(world, version(world)) })
     }
 
     /// The query on a world, for a processor, whose changes get this version.

@@ -99,7 +99,7 @@ impl<'q> DynamicRun<'q> {
     }
 
     /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities.
-    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Send + Sync + 'q) -> Self {
         Self {
             filter: Some(and(self.filter, filter)),
             ..self

@@ -192,9 +192,9 @@ pub struct Any<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 /// let before = world.version();
 /// assert_eq!(world.query::<&u8, Changed<u8>>()?.count(), 1);
 /// assert_eq!(world.query::<&u8, Changed<u8>>()?.count(), 1, "it is another query");
-/// assert_eq!(world.query::<&u8, Changed<u8>>()?.run().since(before).count(), 0);
+/// assert_eq!(world.query::<&u8, Changed<u8>>()?.since(before).count(), 0);
 /// *world.get_mut::<u8>(ant)? = 2;
-/// assert_eq!(world.query::<&u8, Changed<u8>>()?.run().since(before).count(), 1);
+/// assert_eq!(world.query::<&u8, Changed<u8>>()?.since(before).count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -103,7 +103,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     /// let mut world = World::new();
     /// let _ = world.create_batch((0..1_000).map(|n| (n as f32,)))?;
     /// schedule.run(&mut world)?;
-    /// assert_eq!(world.query::<Entity, With<Far>>()?.run().count(), 899);
+    /// assert_eq!(world.query::<Entity, With<Far>>()?.count(), 899);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

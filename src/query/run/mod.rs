@@ -13,10 +13,10 @@ use core::ops::Range;
 use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::exactly::Exactly;
 use crate::query::masks::{masked_rows, next_run};
-use crate::query::matches::{Match, MatchList};
+use crate::query::matches::{Match, Matches};
 use crate::query::requirements::Mask;
 use crate::query::run::visit::{Chunks, Entities, Slices, Visit, lend_stretches};
-use crate::query::sees_chunk::{SeesChunk, and};
+use crate::query::sees_chunk::RunFilter;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter, ReadOnly};
 use crate::world::{Version, World};
 
@@ -31,7 +31,9 @@ const ENOUGH: u32 = 4;
 /// So many archetypes ahead.
 const AHEAD: usize = 2;
 
-/// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
+/// A query on a world: lends what the query says, in the order of archetypes, chunks and rows. From
+/// [`Query::on`](crate::query::Query::on) and [`Query::read`](crate::query::Query::read); from [`World::query`] and
+/// [`World::read`], for a query that is not kept; and what a processor asks for.
 ///
 /// It is walked by its own calls, or by a loop: over `&mut run`, over `&run` where all is [only
 /// read](ReadOnly), and over `run`, which is used up then, and whose items live as long as what it
@@ -54,11 +56,11 @@ const AHEAD: usize = 2;
 /// ```
 #[must_use = "nothing is lent until it is asked for, but the run counts: the next one looks for changes since"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
-    pub(super) matches: &'q MatchList<D, F>,
+    pub(super) matches: Matches<'q, D, F>,
     pub(super) world: &'q World,
     pub(super) since: u32,
     pub(super) version: u32,
-    pub(super) chunks: Option<SeesChunk<'q>>,
+    pub(super) filter: Option<RunFilter<'q>>,
     /// What is lent: whoever has this need not be able to have it.
     pub(super) _data: Exactly<D>,
 }
@@ -76,7 +78,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// A run over these archetypes of the world, which are all that match.
     #[inline(always)]
     pub(super) fn new(
-        matches: &'q MatchList<D, F>,
+        matches: Matches<'q, D, F>,
         world: &'q World,
         (since, version): (u32, u32),
     ) -> Self {
@@ -85,17 +87,50 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             world,
             since,
             version,
-            chunks: None,
+            filter: None,
             _data: PhantomData,
         }
     }
 
     /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities;
     /// by calls for a collection of entities, once for each stretch of it that lies side by side in
-    /// a chunk.
-    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+    /// a chunk. What it looks at it borrows (so it is `Copy`, and has no `drop`): a run that is not used any more keeps nothing
+    /// borrowed.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..10_u32).map(|n| (n,)))?;
+    /// let some = vec![10, 20];
+    /// let mut run = world.query::<&u32, ()>()?.filter_chunks(|chunk| some.contains(&chunk.len()));
+    /// assert_eq!(run.count(), 10);
+    /// drop(some);
+    /// world.create((10_u32,))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0505
+    /// # use megachunk::prelude::*;
+    /// # let mut world = World::new();
+    /// # let some = vec![10, 20];
+    /// let mut run = world.query::<&u32, ()>().unwrap().filter_chunks(|chunk| some.contains(&chunk.len()));
+    /// drop(some);
+    /// let _ = run.count();
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// # use megachunk::prelude::*;
+    /// # let mut world = World::new();
+    /// # let some = vec![10, 20];
+    /// let run = world.query::<&u32, ()>().unwrap().filter_chunks(move |chunk| some.contains(&chunk.len()));
+    /// ```
+    pub fn filter_chunks(
+        self,
+        filter: impl Fn(&ChunkView<'_>) -> bool + Copy + Send + Sync + 'q,
+    ) -> Self {
         Self {
-            chunks: Some(and(self.chunks, filter)),
+            filter: Some(RunFilter::and(self.filter, filter)),
             ..self
         }
     }
@@ -213,12 +248,57 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     where
         D: ReadOnly,
     {
+        // SAFETY: all is only read.
+        unsafe { self.again() }
+    }
+
+    /// The same run, to be gone through by this call's borrow: what takes a run by value, to see less of it, can be asked of
+    /// one that writes, too, and each time anew. What only reads is lent to many at once by [`reborrow`](Self::reborrow). O(1);
+    /// with a filter of chunks one allocation.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// fn score(points: &mut QueryRun<&mut u32>, winners: &'static str) {
+    ///     points.for_each(|points| *points += 1);
+    ///     points.reborrow_mut().sharing(&winners).for_each(|points| *points += 2);
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_shared::<&str>()?;
+    /// let [red, blue] = ["red", "blue"].map(|team| world.create((0_u32,).shared(team)));
+    /// score(&mut world.query::<&mut u32, ()>()?, "red");
+    /// assert_eq!((*world.get::<u32>(red?)?, *world.get::<u32>(blue?)?), (3, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Meanwhile the run itself lends nothing:
+    ///
+    /// ```compile_fail,E0499
+    /// # use megachunk::prelude::*;
+    /// fn twice(mut run: QueryRun<&mut f32>) {
+    ///     let mut again = run.reborrow_mut();
+    ///     let lent = run.first();
+    ///     let also = again.first();
+    ///     drop((lent, also));
+    /// }
+    /// ```
+    pub fn reborrow_mut(&mut self) -> QueryRun<'_, D, F> {
+        // SAFETY: `&mut self` lends nothing else.
+        unsafe { self.again() }
+    }
+
+    /// The same run once more.
+    ///
+    /// # Safety
+    /// While it is there, nothing is lent by this one, unless all is only read.
+    unsafe fn again(&self) -> QueryRun<'_, D, F> {
         QueryRun {
-            matches: self.matches,
+            matches: Matches::Lent(&self.matches),
             world: self.world,
             since: self.since,
             version: self.version,
-            chunks: (self.chunks.as_deref()).map(|filter| -> SeesChunk<'_> { Box::new(filter) }),
+            filter: self.filter.as_ref().map(RunFilter::reborrow),
             _data: PhantomData,
         }
     }
@@ -277,7 +357,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             false => u32::MAX,
         };
         let masked = self.matches.is_masked();
-        let mut left = &**self.matches;
+        let mut left: &[Match<D, F>] = &self.matches;
         while let [known, after @ ..] = left {
             left = after;
             // SAFETY: below the end of all numbers, which has just been compared.
@@ -312,12 +392,12 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     #[inline(always)]
-    pub(super) fn scope(&self) -> Scope<'_, '_> {
+    pub(super) fn scope(&self) -> Scope<'q, '_> {
         Scope {
             world: self.world,
             since: self.since,
             version: self.version,
-            filter: self.chunks.as_deref(),
+            filter: self.filter.as_ref().map(|filter| filter.get() as _),
         }
     }
 
@@ -364,7 +444,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// world.set_enabled::<Energy>(ants[40], false)?;
     ///
     /// let mut rows = Vec::new();
-    /// world.query::<&mut Energy, ()>()?.run().for_each_slice(|_, at, energies| {
+    /// world.query::<&mut Energy, ()>()?.for_each_slice(|_, at, energies| {
     ///     energies.iter_mut().for_each(|energy| energy.0 += 1);
     ///     rows.push(at);
     /// });
@@ -383,14 +463,14 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// The data of each entity in turn, as an iterator.
     #[inline]
     pub fn iter<'a>(&'a mut self) -> QueryIter<'a, D, F> {
-        QueryIter::new(self.matches, self.scope())
+        QueryIter::new(&self.matches, self.scope())
     }
 
     /// How many entities the query sees. O(archetypes that match); O(chunks) where something is asked of each chunk, and
     /// O(entities) where fragments can be switched off. Nothing is lent: it is no change.
     #[must_use]
     pub fn count(&mut self) -> usize {
-        if F::SEES_ALL && self.chunks.is_none() {
+        if F::SEES_ALL && self.filter.is_none() {
             let archetypes = self.world.archetypes.as_slice();
             let archetype = |known: &Match<D, F>| &archetypes[known.archetype as usize];
             if !self.matches.is_masked() {

@@ -234,7 +234,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         let archetype_of = |known: &Match<D, F>| known.archetype;
         share_chunks(
             scope.world,
-            self.matches,
+            &self.matches,
             archetype_of,
             |known, archetype, chunk| {
                 if let Some(view) = scope.view(known, archetype, chunk) {

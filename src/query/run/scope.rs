@@ -14,7 +14,7 @@ pub(in crate::query) struct Scope<'a, 'f> {
     pub(in crate::query) since: u32,
     pub(in crate::query) version: u32,
     /// It may end before what is lent of the world does.
-    pub(in crate::query) filter: Option<&'f (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'f)>,
+    pub(in crate::query) filter: Option<&'f (dyn Fn(&ChunkView<'_>) -> bool + Send + Sync + 'f)>,
 }
 
 impl<'a> Scope<'a, '_> {

@@ -5,8 +5,9 @@ use crate::query::{Query, QueryData, QueryError, QueryFilter, QueryRun, ReadOnly
 use crate::world::{Version, World};
 
 impl<'w, D: QueryData, F: QueryFilter> Matches<'w, D, F> {
-    /// What matches in a world.
-    #[inline(always)]
+    /// What matches in a world. A function of its own, while what begins a run is inlined where it is called: a run that is
+    /// given back by a call is written in pieces and copied as a whole, and the processor waits for that.
+    #[inline(never)]
     fn of(world: &'w World) -> Result<Self, QueryError> {
         match world.asked.get::<D, F>(world)? {
             Some(query) => Ok(Self::Lent(&query.matches)),
@@ -49,6 +50,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`Query::new`].
+    #[inline]
     pub fn query<Data: QueryData, Filter: QueryFilter>(
         &mut self,
     ) -> Result<QueryRun<'_, Data, Filter>, QueryError> {
@@ -62,6 +64,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`Query::new`].
+    #[inline]
     pub fn read<Data: ReadOnly, Filter: QueryFilter>(
         &self,
     ) -> Result<QueryRun<'_, Data, Filter>, QueryError> {

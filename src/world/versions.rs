@@ -175,12 +175,12 @@ mod tests {
             before = world.version();
             *world.get_mut(ant).unwrap() = 1_u32;
             for since in [Version::START, seen, before.before()] {
-                let mut new = world.query::<&u32, Changed<u32>>().unwrap();
+                let new = world.query::<&u32, Changed<u32>>().unwrap();
                 assert_eq!(new.since(since).count(), 1, "since {since} at {before}");
             }
             let now = world.version();
             assert_eq!(world.query::<&u32, ()>().unwrap().count(), 1);
-            let mut new = world.query::<&u32, Changed<u32>>().unwrap();
+            let new = world.query::<&u32, Changed<u32>>().unwrap();
             assert_eq!(new.since(now).count(), 0);
             let mut versions = Vec::new();
             let mut chunks = world.query::<&u64, ()>().unwrap();

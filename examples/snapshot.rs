@@ -58,7 +58,7 @@ struct Goals(Vec<u16>);
 fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
     registry.register_plain_as::<Position>("position")?;
     registry.register_plain_as::<Follows>("follows")?;
-    registry.register_plain_shared_as::<Team>("team")?;
+    registry.register_plain_as::<Shared<Team>>("team")?;
     // Teams are what delayed signals carry, too.
     registry.register_state_as::<Team>("team")?;
     registry.register_state_with("goals", write_goals, read_goals)

@@ -6,7 +6,8 @@ use core::mem::MaybeUninit;
 use core::panic::UnwindSafe;
 
 use crate::fragment::{
-    Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
+    ConstShared, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, PerChunk,
+    Shared, SharedFragment, Value,
 };
 use crate::memory::{self, LINE};
 use crate::panics::note;
@@ -267,7 +268,7 @@ pub struct WithPerChunk<B, T> {
 
 // The three differ in nothing but how their value is registered.
 macro_rules! with_value {
-    ($with:ident, $bound:path, $register:ident) => {
+    ($with:ident, $bound:path, $role:ident) => {
         impl<B: Bundle, T: $bound> Sealed for $with<B, T> where T: Fragment {}
 
         // SAFETY: the inner bundle's `ids` come first, and `write` is its own; the value is moved out by
@@ -285,7 +286,7 @@ macro_rules! with_value {
                 ids: &mut Vec<FragmentId>,
             ) -> Result<(), FragmentError> {
                 B::ids(registry, ids)?;
-                ids.push(registry.$register::<T>()?.id());
+                ids.push(registry.register::<$role<T>>()?.id());
                 Ok(())
             }
 
@@ -301,7 +302,7 @@ macro_rules! with_value {
             ) -> Result<(), FragmentError> {
                 // SAFETY: the caller's.
                 unsafe { self.bundle.take_values(registry, sink)? };
-                let info = registry.$register::<T>()?;
+                let info = registry.register::<$role<T>>()?;
                 if let Some(value) = self.value.take() {
                     let value = core::mem::ManuallyDrop::new(value);
                     // SAFETY: a value of this fragment, which is not used or dropped again.
@@ -320,9 +321,9 @@ macro_rules! with_value {
     };
 }
 
-with_value!(WithShared, SharedFragment, register_shared);
-with_value!(WithConstShared, SharedFragment, register_const_shared);
-with_value!(WithPerChunk, Clone, register_chunk);
+with_value!(WithShared, SharedFragment, Shared);
+with_value!(WithConstShared, SharedFragment, ConstShared);
+with_value!(WithPerChunk, Clone, PerChunk);
 
 /// Two bundles as one: see [`Bundle::and`].
 #[derive(Debug)]

@@ -1,9 +1,11 @@
 //! What roles a type can play in an entity.
 
+use core::convert::Infallible;
 use core::fmt;
 use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
+use crate::fragment::info::FragmentDraft;
 #[cfg(not(loom))]
 use crate::fragment::{Bundle, WithConstShared, WithPerChunk, WithShared};
 use crate::fragment::{FragmentError, FragmentInfo, FragmentRegistry};
@@ -67,23 +69,31 @@ impl FragmentKind {
         Self::ConstShared,
     ];
 
-    /// The registry's call that says that a type in this role is plain data.
-    pub(crate) fn register_plain(self) -> &'static str {
-        match self {
-            Self::Fragment | Self::Tag => "register_plain",
-            Self::Chunk => "register_plain_chunk",
-            Self::Shared => "register_plain_shared",
-            Self::ConstShared => "register_plain_const_shared",
+    /// That of values of a type, as fragments of their own.
+    pub(crate) const fn of<T>() -> Self {
+        match size_of::<T>() {
+            0 => Self::Tag,
+            _ => Self::Fragment,
         }
     }
 
-    /// The registry's call that says how values of a type in this role are written, if they can be more than their bytes.
+    /// How a registry is told that a type in this role is plain data.
+    pub(crate) fn register_plain(self) -> &'static str {
+        match self {
+            Self::Fragment | Self::Tag => "register_plain",
+            Self::Chunk => "register_plain::<PerChunk<…>>",
+            Self::Shared => "register_plain::<Shared<…>>",
+            Self::ConstShared => "register_plain::<ConstShared<…>>",
+        }
+    }
+
+    /// How a registry is told how values of a type in this role are written, if they can be more than their bytes.
     pub(crate) fn register_written(self) -> Option<&'static str> {
         match self {
             Self::Fragment => Some("register_written_as"),
             Self::Tag | Self::Chunk => None,
-            Self::Shared => Some("register_written_shared_as"),
-            Self::ConstShared => Some("register_written_const_shared_as"),
+            Self::Shared => Some("register_written_as::<Shared<…>, _, _>"),
+            Self::ConstShared => Some("register_written_as::<ConstShared<…>, _, _>"),
         }
     }
 }
@@ -100,34 +110,123 @@ impl fmt::Display for FragmentKind {
     }
 }
 
+/// A type in one of its roles, as a [registry](FragmentRegistry) is told of it: `T` is the fragment or tag of that type,
+/// [`PerChunk<T>`], [`Shared<T>`] and [`ConstShared<T>`] are others, each with a number and a name of its own.
+///
+/// ```
+/// use megachunk::fragment::{ConstShared, FragmentKind, FragmentRegistry, PerChunk, Shared};
+///
+/// let registry = FragmentRegistry::new();
+/// assert_eq!(registry.register::<u32>()?.kind(), FragmentKind::Fragment);
+/// assert_eq!(registry.register::<PerChunk<u32>>()?.kind(), FragmentKind::Chunk);
+/// assert_eq!(registry.register::<Shared<u32>>()?.kind(), FragmentKind::Shared);
+/// assert_eq!(registry.register::<ConstShared<u32>>()?.kind(), FragmentKind::ConstShared);
+/// assert_eq!(registry.iter().count(), 4);
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type in a role that it can have",
+    note = "what entities share is compared, `Shared<T>` and `ConstShared<T>`: `#[derive(PartialEq, Eq, Hash)]` for `T`; what \
+            chunks begin with is cloned, `PerChunk<T>`: `#[derive(Clone)]`",
+    note = "any `T` that is `Send + Sync + 'static` is a fragment"
+)]
+pub trait TypeInRole: sealed::Named + 'static {
+    /// The type whose values play the role.
+    type Value: Fragment;
+
+    /// Which role that is.
+    #[doc(hidden)]
+    const KIND: FragmentKind;
+
+    /// The fragment that is registered, by this name or, if none is told, the type's, if it was not before.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`]; of a name also what is wrong with it.
+    #[doc(hidden)]
+    fn register_in<'r>(
+        registry: &'r FragmentRegistry,
+        name: Option<&str>,
+    ) -> Result<&'r FragmentInfo, FragmentError>;
+}
+
+impl<T: Fragment> TypeInRole for T {
+    type Value = T;
+
+    const KIND: FragmentKind = FragmentKind::of::<T>();
+
+    fn register_in<'r>(
+        registry: &'r FragmentRegistry,
+        name: Option<&str>,
+    ) -> Result<&'r FragmentInfo, FragmentError> {
+        registry.add_draft(FragmentDraft::fragment::<T>(), name)
+    }
+}
+
+impl<T: Fragment + Clone> TypeInRole for PerChunk<T> {
+    type Value = T;
+
+    const KIND: FragmentKind = FragmentKind::Chunk;
+
+    fn register_in<'r>(
+        registry: &'r FragmentRegistry,
+        name: Option<&str>,
+    ) -> Result<&'r FragmentInfo, FragmentError> {
+        registry.add_draft(FragmentDraft::chunk::<T>(), name)
+    }
+}
+
+impl<T: SharedFragment> TypeInRole for Shared<T> {
+    type Value = T;
+
+    const KIND: FragmentKind = FragmentKind::Shared;
+
+    fn register_in<'r>(
+        registry: &'r FragmentRegistry,
+        name: Option<&str>,
+    ) -> Result<&'r FragmentInfo, FragmentError> {
+        registry.add_draft(FragmentDraft::shared::<T>(), name)
+    }
+}
+
+impl<T: SharedFragment> TypeInRole for ConstShared<T> {
+    type Value = T;
+
+    const KIND: FragmentKind = FragmentKind::ConstShared;
+
+    fn register_in<'r>(
+        registry: &'r FragmentRegistry,
+        name: Option<&str>,
+    ) -> Result<&'r FragmentInfo, FragmentError> {
+        registry.add_draft(FragmentDraft::const_shared::<T>(), name)
+    }
+}
+
 /// Names a type in a role, in types only: [`PerChunk<T>`], [`Shared<T>`], [`ConstShared<T>`].
 ///
 /// A role is part of what is named: `T` alone is the fragment or tag of that type, and who has a shared `T` has no such
 /// fragment. Filters and questions that name a role are [`WithRole`](crate::query::WithRole),
 /// [`WithoutRole`](crate::query::WithoutRole), [`HasRole`](crate::query::HasRole) and
 /// [`World::has_role`](crate::world::World::has_role); [`World::remove_role`](crate::world::World::remove_role) takes away
-/// what plays one. (One name for all, `With<Shared<T>>`, cannot be: whether
-/// `Shared<T>` will never be a fragment is more than the language lets a crate say.)
+/// what plays one. (What holds for `T` alone, too, is said of a [`TypeInRole`].)
 #[diagnostic::on_unimplemented(
     message = "`{Self}` names no role",
     note = "roles are `Shared<T>`, `ConstShared<T>` and `PerChunk<T>`; a fragment or tag needs none: `With<T>`, `Without<T>`, `Has<T>`"
 )]
-pub trait FragmentRole: sealed::Sealed + 'static {
+pub trait FragmentRole: TypeInRole + sealed::Sealed {
     /// The bundle that gives this, and nothing else.
     #[cfg(not(loom))]
     #[doc(hidden)]
     type Alone: Bundle;
-
-    /// The number of the type in this role.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    #[doc(hidden)]
-    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError>;
 }
 
-/// There are three roles, and no more.
+/// There are four roles, three of which are named, and no more.
 mod sealed {
+    pub trait Named {}
+    impl<T: super::Fragment> Named for T {}
+    impl<T> Named for super::PerChunk<T> {}
+    impl<T> Named for super::Shared<T> {}
+    impl<T> Named for super::ConstShared<T> {}
+
     pub trait Sealed {}
     impl<T> Sealed for super::PerChunk<T> {}
     impl<T> Sealed for super::Shared<T> {}
@@ -137,41 +236,35 @@ mod sealed {
 impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {
     #[cfg(not(loom))]
     type Alone = WithPerChunk<(), T>;
-
-    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
-        registry.register_chunk::<T>()
-    }
 }
 
 impl<T: SharedFragment> FragmentRole for Shared<T> {
     #[cfg(not(loom))]
     type Alone = WithShared<(), T>;
-
-    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
-        registry.register_shared::<T>()
-    }
 }
 
 impl<T: SharedFragment> FragmentRole for ConstShared<T> {
     #[cfg(not(loom))]
     type Alone = WithConstShared<(), T>;
-
-    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
-        registry.register_const_shared::<T>()
-    }
 }
 
 // What only names a role is no fragment itself: the registry knows a chunk fragment of type `T` by the type
-// `PerChunk<T>`, and who could register that as a fragment would be lent other values as a `T`. So it is not `Sync`.
+// `PerChunk<T>`, and who could add a value of that as a fragment would be lent other values as a `T`. So it is not `Sync`.
 
-/// The compiler names this where somebody takes for a fragment what only names one: what has a [`NoFragment`] is not
+/// The compiler names this where somebody takes for a fragment what only names one: what has a `NoFragment` is not
 /// `Sync`, for this one's sake alone.
 pub(crate) trait NamesARoleOrFilterAndIsNoFragment:
     Send + Unpin + UnwindSafe + RefUnwindSafe
 {
 }
 
+/// In what names a role. It is never had; what it says to the compiler is that no other crate can ever make the role
+/// `Sync`, so that [`TypeInRole`] can be implemented for it beside all fragments. (Of a `NoFragment` the standard library
+/// could: it is a `PhantomData`, which is not fundamental, as a reference is.)
+type NeverAFragment = &'static mut dyn NamesARoleOrFilterAndIsNoFragment;
+
 /// In what only names a fragment in types: it is none itself.
+#[cfg(not(loom))]
 pub(crate) type NoFragment = PhantomData<dyn NamesARoleOrFilterAndIsNoFragment>;
 
 /// Names `T` in its role as a chunk fragment, in types only: there is no value of it, and it is no fragment itself.
@@ -179,7 +272,7 @@ pub(crate) type NoFragment = PhantomData<dyn NamesARoleOrFilterAndIsNoFragment>;
 /// ```compile_fail,E0277
 /// # use megachunk::prelude::*;
 /// # let mut world = World::new();
-/// let _ = world.registry().register::<PerChunk<String>>();
+/// let _ = world.registry().register_clone::<PerChunk<String>>();
 /// ```
 ///
 /// ```compile_fail,E0277
@@ -187,11 +280,10 @@ pub(crate) type NoFragment = PhantomData<dyn NamesARoleOrFilterAndIsNoFragment>;
 /// # let mut world = World::new();
 /// let _ = world.query::<&PerChunk<String>, ()>();
 /// ```
-#[derive(Debug)]
 pub struct PerChunk<T>(
     PhantomData<fn() -> T>,
-    NoFragment,
-    core::convert::Infallible,
+    #[expect(dead_code, reason = "nobody has one")] NeverAFragment,
+    Infallible,
 );
 
 /// Names `T` in its role as a shared fragment, in types only: there is no value of it, and it is no fragment itself.
@@ -199,13 +291,12 @@ pub struct PerChunk<T>(
 /// ```compile_fail,E0277
 /// # use megachunk::prelude::*;
 /// # let mut world = World::new();
-/// let _ = world.registry().register::<Shared<u64>>();
+/// let _ = world.query::<&Shared<u64>, ()>();
 /// ```
-#[derive(Debug)]
 pub struct Shared<T>(
     PhantomData<fn() -> T>,
-    NoFragment,
-    core::convert::Infallible,
+    #[expect(dead_code, reason = "nobody has one")] NeverAFragment,
+    Infallible,
 );
 
 /// Names `T` in its role as a const shared fragment, in types only: there is no value of it, and it is no fragment
@@ -214,11 +305,24 @@ pub struct Shared<T>(
 /// ```compile_fail,E0277
 /// # use megachunk::prelude::*;
 /// # let mut world = World::new();
-/// let _ = world.registry().register::<ConstShared<u64>>();
+/// let _ = world.query::<&ConstShared<u64>, ()>();
 /// ```
-#[derive(Debug)]
 pub struct ConstShared<T>(
     PhantomData<fn() -> T>,
-    NoFragment,
-    core::convert::Infallible,
+    #[expect(dead_code, reason = "nobody has one")] NeverAFragment,
+    Infallible,
 );
+
+macro_rules! only_names {
+    ($($role:ident),*) => {$(
+        impl<T> UnwindSafe for $role<T> {}
+
+        impl<T> fmt::Debug for $role<T> {
+            fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.2 {}
+            }
+        }
+    )*};
+}
+
+only_names!(PerChunk, Shared, ConstShared);

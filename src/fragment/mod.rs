@@ -59,7 +59,7 @@ pub use info::{CloneValue, DebugValue, DropValues, FragmentId, FragmentInfo};
 #[cfg(not(loom))]
 pub(crate) use info::{MapPlain, MapValue, WhichAreValues};
 pub use kind::{
-    ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,
+    ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment, TypeInRole,
 };
 #[cfg(not(loom))]
 pub use plain::FieldDefinition;

@@ -45,9 +45,9 @@ use smallvec::SmallVec;
 pub use definitions::FragmentDefinition;
 
 use crate::fragment::info::FragmentDraft;
-use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentInfo};
 #[cfg(not(loom))]
-use crate::fragment::{StateForm, refuse_type};
+use crate::fragment::{Fragment, StateForm, refuse_type};
+use crate::fragment::{FragmentError, FragmentId, FragmentInfo, TypeInRole};
 use crate::memory::Table;
 use crate::panics::{Panicked, note, resume_alone};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -157,17 +157,32 @@ impl FragmentRegistry {
         })
     }
 
-    /// The fragment, or tag, of a type. Bundles, queries and observers register what they name by themselves, but for
-    /// tuples and references, which are [hardly ever meant](FragmentError::TupleNamed): these they know when they were
-    /// registered here before, or by any other call of the registry.
+    /// A type in one of its [roles](TypeInRole): `T` is the fragment, or tag, of that type, and
+    /// [`PerChunk<T>`](crate::fragment::PerChunk), [`Shared<T>`](crate::fragment::Shared) and
+    /// [`ConstShared<T>`](crate::fragment::ConstShared) are others. Bundles, queries and observers register what they name by
+    /// themselves, but for tuples and references, which are [hardly ever meant](FragmentError::TupleNamed): these they know
+    /// when they were registered here before, or by any other call of the registry.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
     #[inline]
-    pub fn register<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        match self.by_role(TypeId::of::<T>()) {
+    pub fn register<R: TypeInRole>(&self) -> Result<&FragmentInfo, FragmentError> {
+        match self.by_role(TypeId::of::<R>()) {
             Some(info) => Ok(info),
-            None => self.add(FragmentDraft::fragment::<T>()),
+            None => R::register_in(self, None),
+        }
+    }
+
+    /// The fragment of a draft that a type in a role stands for, with this name, if one is told.
+    #[cold]
+    pub(super) fn add_draft(
+        &self,
+        draft: FragmentDraft,
+        name: Option<&str>,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        match name {
+            None => self.add(draft),
+            Some(name) => self.add_named(draft.named(name)),
         }
     }
 
@@ -225,15 +240,24 @@ impl FragmentRegistry {
         (info.name() == name).then_some(info)
     }
 
-    /// The fragment of a type, in the role of a fragment or tag, if it is registered.
+    /// The fragment of a type in one of its [roles](TypeInRole), if it is registered. Wait-free.
+    ///
+    /// ```
+    /// use megachunk::fragment::{FragmentRegistry, Shared};
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let shared = registry.register::<Shared<u32>>()?;
+    /// assert_eq!(registry.of::<Shared<u32>>().unwrap().id(), shared.id());
+    /// assert!(registry.of::<u32>().is_none());
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
     #[inline]
     #[must_use]
-    pub fn of<T: Fragment>(&self) -> Option<&FragmentInfo> {
-        self.by_role(TypeId::of::<T>())
+    pub fn of<R: TypeInRole>(&self) -> Option<&FragmentInfo> {
+        self.by_role(TypeId::of::<R>())
     }
 
-    /// The fragment of a type in the role that `R` names: `PerChunk<T>`, `Shared<T>`,
-    /// `ConstShared<T>`, or `T` itself.
+    /// The same of a type that may not be one that can have the role.
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn of_role<R: 'static>(&self) -> Option<&FragmentInfo> {
@@ -332,7 +356,7 @@ impl FragmentRegistry {
     /// The fragment of a type that was given a name: the one that is registered so, or a new one. The type must not be
     /// registered with another name, nor the name be another fragment's.
     #[cold]
-    pub(super) fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
+    fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
         let (role, name) = (draft.role(), draft.name.clone());
         refuse_empty(&name)?;
         let key = Key::Role(role.expect("a type stands for the draft"));

@@ -6,8 +6,8 @@ use core::ptr::NonNull;
 
 use crate::entity::EntityMap;
 use crate::fragment::{
-    CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
-    Plain, SharedFragment, Values, ValuesMut, takes,
+    CloneValue, ConstShared, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo,
+    FragmentRegistry, PerChunk, Plain, Shared, SharedFragment, Values, ValuesMut, takes,
 };
 use crate::panics::{Panicked, note};
 
@@ -92,7 +92,7 @@ impl Value {
         registry: &FragmentRegistry,
         value: T,
     ) -> Result<Self, FragmentError> {
-        Ok(Self::of(registry.register_shared::<T>()?, value))
+        Ok(Self::of(registry.register::<Shared<T>>()?, value))
     }
 
     /// A const shared value.
@@ -103,7 +103,7 @@ impl Value {
         registry: &FragmentRegistry,
         value: T,
     ) -> Result<Self, FragmentError> {
-        Ok(Self::of(registry.register_const_shared::<T>()?, value))
+        Ok(Self::of(registry.register::<ConstShared<T>>()?, value))
     }
 
     /// A chunk fragment: what the chunks of a new archetype begin with.
@@ -114,7 +114,7 @@ impl Value {
         registry: &FragmentRegistry,
         value: T,
     ) -> Result<Self, FragmentError> {
-        Ok(Self::of(registry.register_chunk::<T>()?, value))
+        Ok(Self::of(registry.register::<PerChunk<T>>()?, value))
     }
 
     /// The value with these bytes, of a [plain](crate::fragment::Plain) fragment in whatever role: what

@@ -8,11 +8,10 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::error::Error;
 
 use crate::entity::EntityMap;
-use crate::fragment::info::{FragmentDraft, address};
+use crate::fragment::info::address;
 use crate::fragment::state::{Reason, with_causes};
 use crate::fragment::{
-    Fragment, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, SharedFragment,
-    StateWritten,
+    Fragment, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, StateWritten, TypeInRole,
 };
 
 type Write = dyn Fn(*const u8, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
@@ -106,7 +105,7 @@ impl fmt::Debug for WrittenForm {
 }
 
 impl FragmentRegistry {
-    /// Registers the fragment of a type whose values are more than their bytes (a text, a list, an enum with fields, what
+    /// Registers a type in one of its [roles](TypeInRole) whose values are more than their bytes (a text, a list, an enum with fields, what
     /// has a foreign type in it), with a [name of its own](Self::register_plain_as), and says how they are written and read:
     /// so entities that have it are [saved](crate::world::World::save), [hashed](crate::world::World::state_hash),
     /// [compared](crate::world::World::differences) and [loaded](crate::world::World::load) as others are.
@@ -126,10 +125,19 @@ impl FragmentRegistry {
     /// plain data, and that is written now, or the other way round, [is refused](crate::world::SnapshotError::WrittenOtherwise):
     /// the old type stays registered under the name that files have, and the new one has another.
     ///
-    /// The first that is said of a type stays. Not for tags, which are plain or left out, nor for chunk fragments: so it is
-    /// with fragments, [shared](Self::register_written_shared_as) and [const
-    /// shared](Self::register_written_const_shared_as) ones. Plain data stays quicker by far: it is copied as it lies. That
-    /// values can be [cloned](Self::register_clone) is said beside this.
+    /// The first that is said of a type stays. Not for tags, nor for chunk fragments: these are plain or left out. Plain data
+    /// stays quicker by far: it is copied as it lies. That values can be [cloned](Self::register_clone) is said beside this.
+    ///
+    /// # What is shared
+    ///
+    /// Of a [shared](crate::fragment::Shared) or [const shared](crate::fragment::ConstShared) fragment a value is written
+    /// once, however many entities have it, and values that come out of a file and are equal are one.
+    ///
+    /// Of a file `read` is called for those values alone that somebody has who comes: who made the file cannot have it make
+    /// any number of values beside. If those that come would have more bytes, by the size of the type, than values that lie
+    /// in no chunk [may have](crate::world::LoadOptions::convert), the load is
+    /// [refused](crate::world::SnapshotError::ConvertedTooLarge). What a value of yours has on the heap nobody counts: that is
+    /// for `read` to see to.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -139,9 +147,9 @@ impl FragmentRegistry {
     /// enum Order { Idle, Follow(Entity), Say(String) }
     ///
     /// fn register(universe: &Universe) -> Result<(), WorldError> {
-    ///     universe.registry().register_written_as(
+    ///     universe.registry().register_written_as::<Order, _, _>(
     ///         "order",
-    ///         |order: &Order, bytes| {
+    ///         |order, bytes| {
     ///             // A version of the form, for who reads it later; and which variant it is.
     ///             bytes.push(1);
     ///             match order {
@@ -188,90 +196,42 @@ impl FragmentRegistry {
     ///
     /// # Errors
     /// As for [`register_plain_as`](Self::register_plain_as); [`FragmentError::SavedOtherwise`] if it is registered as plain
-    /// data; [`FragmentError::WrongKind`] if the type has no size: it is a tag.
+    /// data; [`FragmentError::WrongKind`] if it is a tag, a fragment of a type without a size. (A chunk fragment is an error
+    /// of the compiler:)
+    ///
+    /// ```compile_fail,E0080
+    /// # use megachunk::prelude::*;
+    /// # let world = World::new();
+    /// let write = |words: &String, bytes: &mut Vec<u8>| bytes.extend(words.as_bytes());
+    /// let read = |_: &[u8], _: &megachunk::entity::EntityMap| Err("no words");
+    /// let _ = world.registry().register_written_as::<PerChunk<String>, _, _>("words", write, read);
+    /// ```
     #[doc(alias = "serialize")]
     #[doc(alias = "serde")]
-    pub fn register_written_as<T, W, E>(
+    pub fn register_written_as<R, W, E>(
         &self,
         name: &str,
-        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
-        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+        write: impl Fn(&R::Value, &mut Vec<u8>) -> W + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<R::Value, E> + Send + Sync + 'static,
     ) -> Result<&FragmentInfo, FragmentError>
     where
-        T: Fragment,
+        R: TypeInRole,
         W: StateWritten,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        if size_of::<T>() == 0 {
+        const {
+            assert!(
+                !matches!(R::KIND, FragmentKind::Chunk),
+                "chunk fragments are plain or left out: how values of one are written nobody can say"
+            );
+        }
+        if let FragmentKind::Tag = R::KIND {
             return Err(FragmentError::WrongKind {
                 name: name.into(),
                 is: FragmentKind::Tag,
                 wanted: FragmentKind::Fragment,
             });
         }
-        self.add_written(
-            FragmentDraft::fragment::<T>().named(name),
-            WrittenForm::new(write, read),
-        )
-    }
-
-    /// Registers the shared fragment of a type whose values are more than their bytes, with a name of its own, and says how
-    /// they are [written and read](Self::register_written_as). A value is written once, however many entities have it, and
-    /// values that come out of a file and are equal are one.
-    ///
-    /// Of a file `read` is called for those values alone that somebody has who comes: who made the file cannot have it make
-    /// any number of values beside. If those that come would have more bytes, by the size of the type, than values that lie
-    /// in no chunk [may have](crate::world::LoadOptions::convert), the load is
-    /// [refused](crate::world::SnapshotError::ConvertedTooLarge). What a value of yours has on the heap nobody counts: that is
-    /// for `read` to see to.
-    ///
-    /// # Errors
-    /// As there, but that a type without a size is a shared fragment as others are.
-    pub fn register_written_shared_as<T, W, E>(
-        &self,
-        name: &str,
-        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
-        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
-    ) -> Result<&FragmentInfo, FragmentError>
-    where
-        T: SharedFragment,
-        W: StateWritten,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.add_written(
-            FragmentDraft::shared::<T>().named(name),
-            WrittenForm::new(write, read),
-        )
-    }
-
-    /// Registers the const shared fragment of a type whose values are more than their bytes, with a name of its own, and says
-    /// how they are [written and read](Self::register_written_as), as [shared ones](Self::register_written_shared_as) are.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn register_written_const_shared_as<T, W, E>(
-        &self,
-        name: &str,
-        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
-        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
-    ) -> Result<&FragmentInfo, FragmentError>
-    where
-        T: SharedFragment,
-        W: StateWritten,
-        E: Into<Box<dyn Error + Send + Sync>>,
-    {
-        self.add_written(
-            FragmentDraft::const_shared::<T>().named(name),
-            WrittenForm::new(write, read),
-        )
-    }
-
-    /// `form` is of the type that stands for the draft.
-    fn add_written(
-        &self,
-        draft: FragmentDraft,
-        form: WrittenForm,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        self.add_named(draft)?.set_written(form)
+        R::register_in(self, Some(name))?.set_written(WrittenForm::new(write, read))
     }
 }

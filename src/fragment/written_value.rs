@@ -37,9 +37,9 @@ impl Values<'_> {
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();
-    /// let words = world.registry().register_written_as(
+    /// let words = world.registry().register_written_as::<String, _, _>(
     ///     "words",
-    ///     |words: &String, bytes| bytes.extend(words.as_bytes()),
+    ///     |words, bytes| bytes.extend(words.as_bytes()),
     ///     |bytes, _| String::from_utf8(bytes.to_vec()),
     /// )?;
     /// let words = words.id();

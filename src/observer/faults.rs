@@ -38,7 +38,7 @@ impl Lists {
             registry.register::<Small>().unwrap().id(),
             registry.register::<Tag>().unwrap().id(),
             registry.register::<Counted>().unwrap().id(),
-            registry.register_shared::<Team>().unwrap().id(),
+            registry.register::<Shared<Team>>().unwrap().id(),
         ];
         let lists = ids.map(|id| (id, BTreeSet::new()));
         world.resources_mut().insert(Self(lists.into()));

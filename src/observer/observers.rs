@@ -425,7 +425,7 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        let (register, precedence) = (Role::register, Precedence::OF_WORLD);
+        let (register, precedence) = (FragmentRegistry::register::<Role>, Precedence::OF_WORLD);
         self.observe_registered::<Filter>(register, precedence, observed, None, run)
     }
 

@@ -108,7 +108,12 @@ pub fn observing_processor_role<Role: FragmentRole, Filter: CompositionFilter + 
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
 ) -> ProcessorBuilder {
-    observing::<Filter>(name.into(), Role::register, observed, run)
+    observing::<Filter>(
+        name.into(),
+        FragmentRegistry::register::<Role>,
+        observed,
+        run,
+    )
 }
 
 #[track_caller]

@@ -3,7 +3,7 @@
 use core::any::TypeId;
 
 use crate::archetype::EnabledBits;
-use crate::fragment::{Fragment, FragmentId, FragmentSet, Value};
+use crate::fragment::{Fragment, FragmentId, FragmentSet, PerChunk, Value};
 use crate::panics::{end_all, resume};
 use crate::query::{QueryError, QueryFilter, Requirements};
 use crate::world::World;
@@ -146,7 +146,7 @@ impl World {
     pub fn remove_chunk_rule<T: Fragment + Clone, F: QueryFilter + 'static>(
         &mut self,
     ) -> Result<bool, QueryError> {
-        let id = self.registry().register_chunk::<T>()?.id();
+        let id = self.registry().register::<PerChunk<T>>()?.id();
         Ok(self.chunk_rules.take(TypeId::of::<F>(), id).is_some())
     }
 }

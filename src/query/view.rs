@@ -80,7 +80,7 @@ impl<'w> ChunkView<'w> {
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();
-    /// let team = world.registry().register_shared::<&str>()?.id();
+    /// let team = world.registry().register::<Shared<&str>>()?.id();
     /// world.create((1_u8,).shared("red"))?;
     /// world.create((2_u8,))?;
     /// let mut numbers = Query::<&u8>::new(&world)?;

@@ -15,7 +15,7 @@ use crate::world::{EntityView, EntityViewMut};
 ///
 /// let mut world = World::new();
 /// world.registry().register_debug::<f32>()?;
-/// world.registry().register_debug_shared::<&str>()?;
+/// world.registry().register_debug::<Shared<&str>>()?;
 /// let ant = world.create((2.5_f32, String::new()).shared("red"))?;
 /// let ant = world.entity(ant)?;
 /// assert_eq!(

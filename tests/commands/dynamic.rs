@@ -44,7 +44,7 @@ fn what_is_recorded_by_number_is_what_is_recorded_by_type() {
         ] {
             info.unwrap();
         }
-        registry.register_plain_shared::<Team>().unwrap();
+        registry.register_plain::<Shared<Team>>().unwrap();
         world
     });
     for round in 0..3 {

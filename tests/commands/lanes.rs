@@ -97,8 +97,8 @@ impl Scene {
         registry.register::<u64>().unwrap();
         registry.register::<u8>().unwrap();
         registry.register_enableable::<Lit>().unwrap();
-        registry.register_chunk::<Weather>().unwrap();
-        registry.register_shared::<Team>().unwrap();
+        registry.register::<PerChunk<Weather>>().unwrap();
+        registry.register::<Shared<Team>>().unwrap();
         let alive = Arc::new(AtomicUsize::new(0));
         let large = || Value::cloneable(registry, Large([7; 250])).unwrap();
         let counted = Value::cloneable(registry, Counted::new(&alive)).unwrap();

@@ -33,9 +33,9 @@ const WAYS: [Way; 5] = [
 /// A world with some entities of one group, and another with one who has an equal value to one of theirs.
 fn land_and_sea(count: &Count, is_watched: bool) -> (World, World, Vec<Entity>) {
     let universe = Arc::new(Universe::new());
-    universe.registry().register_shared::<Before>().unwrap();
-    universe.registry().register_shared::<Judged>().unwrap();
-    universe.registry().register_shared::<After>().unwrap();
+    universe.registry().register::<Shared<Before>>().unwrap();
+    universe.registry().register::<Shared<Judged>>().unwrap();
+    universe.registry().register::<Shared<After>>().unwrap();
     let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
     let ant = |number| {
         (number, count.brittle(number))

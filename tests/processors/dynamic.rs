@@ -465,7 +465,7 @@ fn a_query_of_another_universe_is_refused() {
 fn a_query_that_writes_chunk_fragments_is_refused() {
     let mut world = world();
     let ids = Ids::of(&world);
-    let heat = world.registry().register_chunk::<i64>().unwrap().id();
+    let heat = world.registry().register::<PerChunk<i64>>().unwrap().id();
     world.create((Spot(1),).per_chunk(7_i64)).unwrap();
     let query = DynamicQuery::builder(&world).read(ids.spot).write(heat);
     let query = query.build().unwrap();

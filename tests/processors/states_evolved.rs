@@ -65,7 +65,7 @@ fn universe<S: megachunk::processor::States + Plain>() -> Universe {
     State::<S>::register(universe.registry(), "screen").unwrap();
     let per_chunk = universe
         .registry()
-        .register_plain_chunk_as::<WithinState<S>>("screen.within.chunk");
+        .register_plain_as::<PerChunk<WithinState<S>>>("screen.within.chunk");
     per_chunk.unwrap();
     universe
         .registry()

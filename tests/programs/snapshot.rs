@@ -20,11 +20,11 @@ fn universe() -> Arc<Universe> {
         .unwrap();
     universe
         .registry()
-        .register_plain_shared_as::<u8>("game::Team")
+        .register_plain_as::<Shared<u8>>("game::Team")
         .unwrap();
     universe
         .registry()
-        .register_plain_chunk_as::<i64>("game::Cell")
+        .register_plain_as::<PerChunk<i64>>("game::Cell")
         .unwrap();
     universe
         .registry()

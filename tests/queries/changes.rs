@@ -106,7 +106,7 @@ fn refuse_changes() {
     let wide = || Wide([0; 60_000]);
     let mut world = World::new();
     world.registry().register_plain::<u32>().unwrap();
-    world.registry().register_plain_chunk::<Heat>().unwrap();
+    world.registry().register_plain::<PerChunk<Heat>>().unwrap();
     let ant = world.create((1_u32,).per_chunk(Heat(1))).unwrap();
     // With this one there, it would be too wide.
     let _ = world.create((1_u32, [0_u64; 75_000])).unwrap();

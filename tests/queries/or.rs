@@ -212,7 +212,7 @@ fn who_writes_what_is_watched_runs_before_or_after() {
 fn what_has_no_versions_is_refused_and_of_nothing_nothing_has_changed() {
     let mut world = World::new();
     world.create((Place(1),)).unwrap();
-    let shared = world.registry().register_shared::<u8>().unwrap().id();
+    let shared = world.registry().register::<Shared<u8>>().unwrap().id();
     let place = world.registry().register::<Place>().unwrap().id();
     let error = DynamicQuery::builder(&world)
         .changed_any(&[place, shared])

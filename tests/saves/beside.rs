@@ -96,7 +96,9 @@ fn a_list_is_as_it_was_if_nothing_could_be_written() {
     };
     let read = |_: &[u8], _: &EntityMap| Ok::<_, &str>(Fails(0));
     let registry = universe.registry();
-    registry.register_written_as("fails", write, read).unwrap();
+    registry
+        .register_written_as::<Fails, _, _>("fails", write, read)
+        .unwrap();
     let mut world = World::of(&universe).unwrap();
     let one = world.create((Fails(1),)).unwrap();
     let mut list = b"what was there".to_vec();
@@ -121,11 +123,13 @@ fn a_list_has_no_more_room_than_a_snapshot_has_bytes() {
     registry.register_plain::<u32>().unwrap();
     registry.register_plain::<u64>().unwrap();
     registry.register_enableable::<u64>().unwrap();
-    registry.register_plain_const_shared::<u16>().unwrap();
-    registry.register_plain_chunk::<i64>().unwrap();
+    registry.register_plain::<ConstShared<u16>>().unwrap();
+    registry.register_plain::<PerChunk<i64>>().unwrap();
     let write = |text: &String, bytes: &mut Vec<u8>| bytes.extend(text.as_bytes());
     let read = |bytes: &[u8], _: &EntityMap| String::from_utf8(bytes.to_vec());
-    registry.register_written_as("text", write, read).unwrap();
+    registry
+        .register_written_as::<String, _, _>("text", write, read)
+        .unwrap();
     for team in 0..500_u16 {
         let one = world.create((7_u32, u64::from(team)).const_shared(team));
         let one = one.unwrap();

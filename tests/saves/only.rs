@@ -13,7 +13,7 @@ fn server() -> (World, [Entity; 2], SnapshotOptions) {
     registry.register_plain_as::<i64>("secret").unwrap();
     let health = registry.register_plain_as::<u32>("health").unwrap().id();
     let team = registry
-        .register_plain_const_shared_as::<u8>("team")
+        .register_plain_as::<ConstShared<u8>>("team")
         .unwrap()
         .id();
     registry.register_state_as::<u16>("round").unwrap();
@@ -44,7 +44,7 @@ fn client() -> Universe {
     let registry = universe.registry();
     registry.register_plain_as::<u32>("health").unwrap();
     registry
-        .register_plain_const_shared_as::<u8>("team")
+        .register_plain_as::<ConstShared<u8>>("team")
         .unwrap();
     registry.register_state_as::<u16>("round").unwrap();
     universe

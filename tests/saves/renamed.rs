@@ -140,7 +140,7 @@ fn one_role_of_a_name_is_renamed_alone() {
     let mut world = World::new();
     let registry = world.registry();
     registry.register_plain::<u32>().unwrap();
-    registry.register_plain_const_shared::<u32>().unwrap();
+    registry.register_plain::<ConstShared<u32>>().unwrap();
     world.create((7_u32,).const_shared(3_u32)).unwrap();
     let file = bytes(&world);
     let load = |options: &LoadOptions| {
@@ -148,7 +148,7 @@ fn one_role_of_a_name_is_renamed_alone() {
         let registry = universe.registry();
         registry.register_plain_as::<u32>("rank").unwrap();
         registry
-            .register_plain_const_shared_as::<u32>("side")
+            .register_plain_as::<ConstShared<u32>>("side")
             .unwrap();
         let world = World::from_snapshot_with(&file, universe, options)?;
         let ant = world.read::<Entity, ()>().unwrap().iter().next().unwrap();

@@ -100,7 +100,9 @@ fn the_entity_is_named_whose_bytes_were_not_read() {
             _ => Err("seven"),
         };
         let registry = universe.registry();
-        registry.register_written_as("number", write, read).unwrap();
+        registry
+            .register_written_as::<u16, _, _>("number", write, read)
+            .unwrap();
         registry.register_plain_as::<u64>("wide").unwrap();
         universe
     };
@@ -125,10 +127,10 @@ fn a_value_that_is_many_names_nobody() {
         let registry = universe.registry();
         match is_flag {
             true => registry
-                .register_plain_const_shared_as::<Flag2>("flag")
+                .register_plain_as::<ConstShared<Flag2>>("flag")
                 .unwrap(),
             false => registry
-                .register_plain_const_shared_as::<u8>("flag")
+                .register_plain_as::<ConstShared<u8>>("flag")
                 .unwrap(),
         };
         universe

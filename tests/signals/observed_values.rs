@@ -115,8 +115,8 @@ fn shared_values_and_chunks_are_one_a_range_and_tags_have_none() {
     let mut world = World::new();
     let registry = world.registry();
     let ids = [
-        registry.register_shared::<Team>().unwrap().id(),
-        registry.register_chunk::<Weather>().unwrap().id(),
+        registry.register::<Shared<Team>>().unwrap().id(),
+        registry.register::<PerChunk<Weather>>().unwrap().id(),
         registry.register::<Burning>().unwrap().id(),
         registry.register::<Heat>().unwrap().id(),
     ];

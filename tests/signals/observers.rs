@@ -299,7 +299,7 @@ fn who_stays_because_an_observer_switches_off_what_is_asked_for_is_shown_as_comi
 #[test]
 fn fragments_are_observed_by_their_numbers_in_every_role() {
     let mut world = World::new();
-    let team = world.registry().register_shared::<Team>().unwrap().id();
+    let team = world.registry().register::<Shared<Team>>().unwrap().id();
     let seen = Seen::default();
     let mine = Arc::clone(&seen);
     let note = move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
@@ -331,7 +331,7 @@ fn who_is_observed_by_number_is_filtered_by_numbers() {
     let burning = registry.register::<Burning>().unwrap().id();
     registry.register_enableable::<Wet>().unwrap();
     let wet = registry.register::<Wet>().unwrap().id();
-    let team = registry.register_shared::<Team>().unwrap().id();
+    let team = registry.register::<Shared<Team>>().unwrap().id();
     let observe = |world: &mut World, filter: DynamicFilter| {
         let seen = Seen::default();
         let mine = Arc::clone(&seen);

@@ -20,7 +20,7 @@ fn copies_of_a_prototype_are_changed_by_dynamic_queries() {
         .with(Value::per_chunk(registry, Begin("k".into())).unwrap());
     let prototype = Prototype::new(registry, values).unwrap();
     let number = registry.of::<Box<u64>>().unwrap().id();
-    let begin = registry.register_chunk::<Begin>().unwrap().id();
+    let begin = registry.register::<PerChunk<Begin>>().unwrap().id();
     let first = world.create_copies(&prototype, 20).unwrap();
     let more = |n| (Box::new(n as u64), String::from("m"));
     let second = world.create_copies_with(&prototype, 5, more).unwrap();
@@ -75,8 +75,8 @@ fn a_small_world_comes_back_from_its_snapshot() {
         let registry = universe.registry();
         registry.register_plain::<u32>().unwrap();
         registry.register_plain::<u8>().unwrap();
-        registry.register_plain_chunk::<u64>().unwrap();
-        registry.register_plain_shared::<u16>().unwrap();
+        registry.register_plain::<PerChunk<u64>>().unwrap();
+        registry.register_plain::<Shared<u16>>().unwrap();
         universe
     };
     let mut world = World::of(&std::sync::Arc::new(registered())).unwrap();

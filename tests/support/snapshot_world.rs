@@ -91,10 +91,10 @@ fn read_words(bytes: &[u8], entities: &EntityMap) -> Result<Words, &'static str>
 /// Registers what is written.
 fn register_written(registry: &FragmentRegistry) {
     registry
-        .register_written_as("words", write_words, read_words)
+        .register_written_as::<Words, _, _>("words", write_words, read_words)
         .unwrap();
     registry
-        .register_written_shared_as(
+        .register_written_as::<Shared<Tribe>, _, _>(
             "tribe",
             |tribe: &Tribe, bytes| bytes.extend(tribe.0.as_bytes()),
             |bytes, _| String::from_utf8(bytes.to_vec()).map(Tribe),
@@ -123,14 +123,14 @@ pub(crate) fn register(registry: &FragmentRegistry) {
     registry.register_plain::<Position>().unwrap();
     registry.register_plain::<u64>().unwrap();
     registry.register_plain::<Grudge>().unwrap();
-    registry.register_plain_chunk::<bool>().unwrap();
+    registry.register_plain::<PerChunk<bool>>().unwrap();
     registry.register_plain::<[u8; 3]>().unwrap();
     registry.register_enableable::<[u8; 3]>().unwrap();
     registry.register_plain::<Asleep>().unwrap();
     registry.register_enableable::<Asleep>().unwrap();
-    registry.register_plain_shared::<Team>().unwrap();
-    registry.register_plain_const_shared::<u8>().unwrap();
-    registry.register_plain_chunk::<i64>().unwrap();
+    registry.register_plain::<Shared<Team>>().unwrap();
+    registry.register_plain::<ConstShared<u8>>().unwrap();
+    registry.register_plain::<PerChunk<i64>>().unwrap();
     registry
         .define_plain("health", Layout::new::<u32>())
         .unwrap();
@@ -170,7 +170,10 @@ pub(crate) fn universe() -> Universe {
         .define_plain("armed", Layout::new::<()>())
         .unwrap();
     universe.registry().register_plain::<i16>().unwrap();
-    universe.registry().register_plain_chunk::<bool>().unwrap();
+    universe
+        .registry()
+        .register_plain::<PerChunk<bool>>()
+        .unwrap();
     universe.registry().register_plain::<Grudge>().unwrap();
     universe.registry().register_plain::<u64>().unwrap();
     let definition = universe
@@ -185,12 +188,18 @@ pub(crate) fn universe() -> Universe {
         .unwrap();
     universe.registry().register_plain::<Asleep>().unwrap();
     universe.registry().register_enableable::<Asleep>().unwrap();
-    universe.registry().register_plain_chunk::<i64>().unwrap();
     universe
         .registry()
-        .register_plain_const_shared::<u8>()
+        .register_plain::<PerChunk<i64>>()
         .unwrap();
-    universe.registry().register_plain_shared::<Team>().unwrap();
+    universe
+        .registry()
+        .register_plain::<ConstShared<u8>>()
+        .unwrap();
+    universe
+        .registry()
+        .register_plain::<Shared<Team>>()
+        .unwrap();
     universe
 }
 

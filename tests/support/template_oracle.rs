@@ -337,7 +337,7 @@ fn fragments(template: &Template, registry: &FragmentRegistry) -> Fragments {
         ("A", a, id(registry.register::<A>())),
         ("B", b, id(registry.register::<B>())),
         ("Sum", sum, id(registry.register::<Sum>())),
-        ("Team", team, id(registry.register_shared::<Team>())),
+        ("Team", team, id(registry.register::<Shared<Team>>())),
         ("Tag", tag, id(registry.register::<Tag>())),
     ];
     let there = all.into_iter().filter_map(|(name, value, id)| {

@@ -120,9 +120,9 @@ pub(crate) fn id(kind: Kind, registry: &FragmentRegistry) -> FragmentId {
         Kind::Page => registry.register::<Page>(),
         Kind::Switch => registry.register::<Switch>(),
         Kind::Awake => registry.register::<Awake>(),
-        Kind::Team => registry.register_shared::<Team>(),
-        Kind::Species => registry.register_const_shared::<Species>(),
-        Kind::Weather => registry.register_chunk::<Weather>(),
+        Kind::Team => registry.register::<Shared<Team>>(),
+        Kind::Species => registry.register::<ConstShared<Species>>(),
+        Kind::Weather => registry.register::<PerChunk<Weather>>(),
     };
     info.unwrap().id()
 }

@@ -347,7 +347,7 @@ pub(crate) fn register(universe: &Universe) -> Result<(), WorldError> {
     registry.register_clone::<Page>()?;
     registry.register_plain::<Switch>()?;
     registry.register_plain::<Awake>()?;
-    registry.register_plain_const_shared::<Species>()?;
+    registry.register_plain::<ConstShared<Species>>()?;
     registry.register_enableable::<Switch>()?;
     registry.register_enableable::<Awake>()?;
     Ok(())

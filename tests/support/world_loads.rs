@@ -79,7 +79,7 @@ fn register_others(registry: &FragmentRegistry) {
     registry.register_plain::<Matrix>().unwrap();
     registry.register_plain::<Awake>().unwrap();
     registry.register_enableable::<Awake>().unwrap();
-    registry.register_plain_const_shared::<Species>().unwrap();
+    registry.register_plain::<ConstShared<Species>>().unwrap();
 }
 
 /// The bytes of all of these.

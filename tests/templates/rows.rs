@@ -131,7 +131,7 @@ fn a_template_says_what_it_has_and_who_added_it() {
     assert_eq!(ant.added_by(id::<Speed>(registry)), Some("walk"));
     assert_eq!(ant.added_by(id::<OnFoot>(registry)), Some("walk"));
     assert_eq!(ant.added_by(id::<Mass>(registry)), None);
-    let team = registry.register_shared::<Team>().unwrap().id();
+    let team = registry.register::<Shared<Team>>().unwrap().id();
     assert_eq!(ant.added_by(team), Some("team"));
 }
 

@@ -111,7 +111,9 @@ fn they_end_in_any_order_and_the_registry_with_the_last() {
         };
         let read = |_: &[u8], _: &EntityMap| Ok::<_, &str>((Told, 0_u8));
         let registry = first.registry();
-        registry.register_written_as("told", write, read).unwrap();
+        registry
+            .register_written_as::<(Told, u8), _, _>("told", write, read)
+            .unwrap();
         let mut worlds = [None, None, None];
         worlds[1] = Some(World::of(&like(&first)).unwrap());
         worlds[2] = Some(World::of(&like(&first)).unwrap());
@@ -242,7 +244,7 @@ megachunk::plain!(Marked {});
 
 fn register_number_and_team(registry: &FragmentRegistry) {
     registry.register_plain_as::<u32>("number").unwrap();
-    registry.register_plain_shared_as::<u16>("team").unwrap();
+    registry.register_plain_as::<Shared<u16>>("team").unwrap();
 }
 
 /// A world of so many entities of a team, numbered; of a universe in which they are the first.

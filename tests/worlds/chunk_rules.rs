@@ -229,13 +229,19 @@ fn in_another_world_the_rules_there_hold_but_for_whole_chunks() {
 #[test]
 fn a_rule_is_not_saved_and_holds_for_all_that_a_load_has_made_once_it_is_set() {
     let mut world = World::new();
-    world.registry().register_plain_chunk::<Pulse>().unwrap();
+    world
+        .registry()
+        .register_plain::<PerChunk<Pulse>>()
+        .unwrap();
     world.registry().register_plain::<u32>().unwrap();
     world.set_chunk_rule::<Pulse, With<u32>>(Pulse(16)).unwrap();
     let one = world.create((0_u32,).per_chunk(Pulse(0))).unwrap();
     let file = world.to_snapshot(&Default::default()).unwrap();
     let universe = Universe::new();
-    universe.registry().register_plain_chunk::<Pulse>().unwrap();
+    universe
+        .registry()
+        .register_plain::<PerChunk<Pulse>>()
+        .unwrap();
     universe.registry().register_plain::<u32>().unwrap();
     let mut world = World::from_snapshot(&file, universe).unwrap();
     let fresh = world.create((0_u32, 'a').per_chunk(Pulse(3))).unwrap();
@@ -255,7 +261,7 @@ fn ordered_worlds_with_rules_are_the_same_for_any_number_of_threads() {
     let hash = |threads: usize| {
         let universe = Arc::new(Universe::ordered());
         let registry = universe.registry();
-        registry.register_plain_chunk::<Pulse>().unwrap();
+        registry.register_plain::<PerChunk<Pulse>>().unwrap();
         registry.register_plain::<u32>().unwrap();
         registry.register_plain::<u64>().unwrap();
         let mut world = World::of(&universe).unwrap();

@@ -29,7 +29,7 @@ fn world(more: fn(&mut World, [Entity; 2])) -> World {
     let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
     let known = world.registry();
     known.register_plain_as::<u32>("number").unwrap();
-    known.register_plain_chunk_as::<Pulse>("pulse").unwrap();
+    known.register_plain_as::<PerChunk<Pulse>>("pulse").unwrap();
     known.register_state_as::<u64>("score").unwrap();
     let all = [1_u32, 2, 3].map(|n| world.create((n,).per_chunk(Pulse(0))).unwrap());
     world.destroy(all[1]).unwrap();

@@ -61,9 +61,9 @@ fn register<T: Plain + SharedFragment>(universe: &Universe) {
     let registry = universe.registry();
     let [fragment, chunk, shared, fixed] = NAMES;
     registry.register_plain_as::<T>(fragment).unwrap();
-    registry.register_plain_chunk_as::<T>(chunk).unwrap();
-    registry.register_plain_shared_as::<T>(shared).unwrap();
-    registry.register_plain_const_shared_as::<T>(fixed).unwrap();
+    registry.register_plain_as::<PerChunk<T>>(chunk).unwrap();
+    registry.register_plain_as::<Shared<T>>(shared).unwrap();
+    registry.register_plain_as::<ConstShared<T>>(fixed).unwrap();
     registry.register_plain::<u16>().unwrap();
     registry.register_plain::<f64>().unwrap();
     registry.register_enableable::<f64>().unwrap();
@@ -474,9 +474,9 @@ fn values_without_bytes_are_converted_as_others_are() {
 /// Registers a type as `t` in a role.
 pub(crate) fn register_as<T: Plain + SharedFragment>(registry: &FragmentRegistry, role: &str) {
     match role {
-        "chunk" => registry.register_plain_chunk_as::<T>("t").unwrap(),
-        "shared" => registry.register_plain_shared_as::<T>("t").unwrap(),
-        _ => registry.register_plain_const_shared_as::<T>("t").unwrap(),
+        "chunk" => registry.register_plain_as::<PerChunk<T>>("t").unwrap(),
+        "shared" => registry.register_plain_as::<Shared<T>>("t").unwrap(),
+        _ => registry.register_plain_as::<ConstShared<T>>("t").unwrap(),
     };
 }
 

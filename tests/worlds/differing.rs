@@ -250,9 +250,9 @@ fn each_kind_of_difference_is_told_in_order_and_in_its_part() {
     let register = |registry: &FragmentRegistry| {
         registry.register_plain_as::<u8>("small").unwrap();
         registry.register_plain_as::<Long>("long").unwrap();
-        registry.register_plain_shared::<u16>().unwrap();
-        registry.register_plain_const_shared::<u16>().unwrap();
-        registry.register_plain_chunk::<i8>().unwrap();
+        registry.register_plain::<Shared<u16>>().unwrap();
+        registry.register_plain::<ConstShared<u16>>().unwrap();
+        registry.register_plain::<PerChunk<i8>>().unwrap();
         registry.register_enableable::<u8>().unwrap();
         registry.register_state_as::<u32>("score").unwrap();
     };
@@ -483,10 +483,10 @@ fn names_and_shared_values_are_the_same_wherever_they_lie() {
     let world = |first: &str| {
         let mut world = ordered(|registry| {
             registry
-                .register_plain_shared_as::<[u64; 9]>("team")
+                .register_plain_as::<Shared<[u64; 9]>>("team")
                 .unwrap();
             registry
-                .register_plain_const_shared_as::<()>("none")
+                .register_plain_as::<ConstShared<()>>("none")
                 .unwrap();
         });
         // Of two values and two names by turns, given in another order.

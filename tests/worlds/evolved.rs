@@ -229,20 +229,24 @@ fn values_of_every_role_are_refused_and_all_are_told_at_once() {
     let mut world = World::new();
     let known = world.registry();
     known.register_plain_as::<u32>("own").unwrap();
-    known.register_plain_chunk_as::<u32>("of chunks").unwrap();
-    known.register_plain_shared_as::<u32>("shared").unwrap();
     known
-        .register_plain_const_shared_as::<u32>("const")
+        .register_plain_as::<PerChunk<u32>>("of chunks")
+        .unwrap();
+    known.register_plain_as::<Shared<u32>>("shared").unwrap();
+    known
+        .register_plain_as::<ConstShared<u32>>("const")
         .unwrap();
     let bundle = (1_u32,).shared(2_u32).const_shared(3_u32).per_chunk(4_u32);
     world.create(bundle).unwrap();
     let universe = Universe::new();
     let known = universe.registry();
     known.register_plain_as::<i32>("own").unwrap();
-    known.register_plain_chunk_as::<i32>("of chunks").unwrap();
-    known.register_plain_shared_as::<i32>("shared").unwrap();
     known
-        .register_plain_const_shared_as::<i32>("const")
+        .register_plain_as::<PerChunk<i32>>("of chunks")
+        .unwrap();
+    known.register_plain_as::<Shared<i32>>("shared").unwrap();
+    known
+        .register_plain_as::<ConstShared<i32>>("const")
         .unwrap();
     let refused = World::from_snapshot(&bytes(&world), universe).unwrap_err();
     let SnapshotError::Layout { fragments, .. } = &refused else {
@@ -307,8 +311,8 @@ fn two_that_have_one_name_are_told_with_what_they_are() {
 fn what_was_given_no_name_is_told_unless_it_is_skipped_or_nobody_has_it() {
     let mut world = World::new();
     let known = world.registry();
-    let chunks = known.register_plain_chunk::<i64>().unwrap().id();
-    known.register_plain_shared::<i32>().unwrap();
+    let chunks = known.register_plain::<PerChunk<i64>>().unwrap().id();
+    known.register_plain::<Shared<i32>>().unwrap();
     known.register_plain_as::<i16>("named").unwrap();
     known.register_plain::<i8>().unwrap();
     known.register_state::<first::Health>().unwrap();
@@ -329,7 +333,7 @@ fn what_is_missing_is_told_with_its_size_and_alignment() {
     let mut world = World::new();
     let known = world.registry();
     known.register_plain_as::<first::Health>("health").unwrap();
-    known.register_plain_shared_as::<u64>("herd").unwrap();
+    known.register_plain_as::<Shared<u64>>("herd").unwrap();
     let asleep = known
         .define_plain("asleep", core::alloc::Layout::new::<()>())
         .unwrap()

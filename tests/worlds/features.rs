@@ -147,7 +147,7 @@ fn a_view_changes_what_is_known_by_its_number_and_what_its_chunk_has() {
     let mut world = World::new();
     let registry = world.registry();
     let legs = registry.register_enableable::<u8>().unwrap().id();
-    let team = registry.register_shared::<Team>().unwrap().id();
+    let team = registry.register::<Shared<Team>>().unwrap().id();
     let other = registry.register::<u64>().unwrap().id();
     let values = DynamicBundle::new()
         .with(Value::new(registry, 6_u8).unwrap())

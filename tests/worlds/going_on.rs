@@ -36,8 +36,8 @@ fn universe() -> Universe {
     registry.register_plain::<Near>().unwrap();
     registry.register_plain::<Awake>().unwrap();
     registry.register_enableable::<Awake>().unwrap();
-    registry.register_plain_chunk::<Pulse>().unwrap();
-    registry.register_plain_shared::<Team>().unwrap();
+    registry.register_plain::<PerChunk<Pulse>>().unwrap();
+    registry.register_plain::<Shared<Team>>().unwrap();
     universe
 }
 

@@ -98,7 +98,7 @@ fn without_what_is_large_chunks_are_as_long_as_the_rest_needs() {
     };
     let simpler = || {
         let universe = simpler();
-        let team = universe.registry().register_plain_const_shared::<u16>();
+        let team = universe.registry().register_plain::<ConstShared<u16>>();
         team.unwrap();
         universe
     };
@@ -193,7 +193,7 @@ fn what_the_program_knows_no_more_is_skipped_in_every_role_and_nothing_else() {
         (FragmentKind::Shared, |world, entity| {
             world
                 .registry()
-                .register_plain_shared_as::<u16>("gone")
+                .register_plain_as::<Shared<u16>>("gone")
                 .unwrap();
             let team = (entity.index() % 3) as u16;
             world.add(entity, ().shared(team)).unwrap();
@@ -201,7 +201,7 @@ fn what_the_program_knows_no_more_is_skipped_in_every_role_and_nothing_else() {
         (FragmentKind::ConstShared, |world, entity| {
             world
                 .registry()
-                .register_plain_const_shared_as::<u16>("gone")
+                .register_plain_as::<ConstShared<u16>>("gone")
                 .unwrap();
             let team = (entity.index() % 3) as u16;
             world.add(entity, ().const_shared(team)).unwrap();
@@ -209,7 +209,7 @@ fn what_the_program_knows_no_more_is_skipped_in_every_role_and_nothing_else() {
         (FragmentKind::Chunk, |world, entity| {
             world
                 .registry()
-                .register_plain_chunk_as::<u16>("gone")
+                .register_plain_as::<PerChunk<u16>>("gone")
                 .unwrap();
             world.add(entity, ().per_chunk(7_u16)).unwrap();
         }),

@@ -98,7 +98,7 @@ fn chunks_are_those_that_queries_walk_with_all_rows() {
 fn an_entity_a_chunk_and_a_list_say_the_same_of_a_composition() {
     let mut world = World::new();
     let number = world.registry().register::<u32>().unwrap().id();
-    let team = world.registry().register_shared::<i16>().unwrap().id();
+    let team = world.registry().register::<Shared<i16>>().unwrap().id();
     let other = world.registry().register::<u64>().unwrap().id();
     let ant = world.create((1_u32,).shared(5_i16)).unwrap();
     let of_entity = world.composition(ant).unwrap();

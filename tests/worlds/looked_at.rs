@@ -92,11 +92,11 @@ fn a_fragment_says_how_its_values_are_cloned_and_dropped() {
 fn a_const_shared_fragment_of_plain_data_has_a_name_of_its_own() {
     let registry = FragmentRegistry::new();
     let team = registry
-        .register_plain_const_shared_as::<u8>("team")
+        .register_plain_as::<ConstShared<u8>>("team")
         .unwrap();
     assert_eq!((team.name(), team.is_plain()), ("team", true));
     let refused = registry
-        .register_plain_const_shared_as::<u8>("other")
+        .register_plain_as::<ConstShared<u8>>("other")
         .map(drop);
     assert!(matches!(refused, Err(FragmentError::NamedOtherwise { .. })));
 }

@@ -31,9 +31,9 @@ fn entities_and_enums_are_saved_in_every_role_and_handles_still_lead_where_they_
     let register = |registry: &FragmentRegistry| {
         registry.register_plain::<Entity>().unwrap();
         registry.register_plain::<Grudge>().unwrap();
-        registry.register_plain_chunk::<Mood>().unwrap();
-        registry.register_plain_shared::<char>().unwrap();
-        registry.register_plain_const_shared::<Entity>().unwrap();
+        registry.register_plain::<PerChunk<Mood>>().unwrap();
+        registry.register_plain::<Shared<char>>().unwrap();
+        registry.register_plain::<ConstShared<Entity>>().unwrap();
     };
     let mut world = World::of(&std::sync::Arc::new(universe(register))).unwrap();
     let nest = world.create((CALM,)).unwrap();
@@ -91,9 +91,9 @@ macro_rules! old_and_new {
 /// Registers the type of what a function makes.
 fn register<T: Plain + Eq + core::hash::Hash>(registry: &FragmentRegistry, _: fn(u8) -> T) {
     registry.register_plain::<T>().unwrap();
-    registry.register_plain_chunk::<T>().unwrap();
-    registry.register_plain_shared::<T>().unwrap();
-    registry.register_plain_const_shared::<T>().unwrap();
+    registry.register_plain::<PerChunk<T>>().unwrap();
+    registry.register_plain::<Shared<T>>().unwrap();
+    registry.register_plain::<ConstShared<T>>().unwrap();
     registry.register_plain::<u32>().unwrap();
 }
 
@@ -343,7 +343,10 @@ fn a_save_that_panics_leaves_the_old_file_and_nothing_beside_it() {
     }
     let mut world = World::new();
     world.registry().register_plain::<u32>().unwrap();
-    world.registry().register_plain_chunk::<Brittle>().unwrap();
+    world
+        .registry()
+        .register_plain::<PerChunk<Brittle>>()
+        .unwrap();
     // Nobody has it any more; what its chunks began with is saved.
     let ant = world.create((1_u32,).per_chunk(Brittle(1))).unwrap();
     world.destroy(ant).unwrap();

@@ -146,9 +146,9 @@ fn an_entity_is_shown_in_a_line_or_with_its_values_in_one_a_fragment() {
     registry.register_enableable::<u8>().unwrap();
     registry.register_debug::<u8>().unwrap();
     registry.register_debug::<Poem>().unwrap();
-    registry.register_debug_shared::<Owner>().unwrap();
-    registry.register_debug_const_shared::<Owner>().unwrap();
-    registry.register_debug_chunk::<Owner>().unwrap();
+    registry.register_debug::<Shared<Owner>>().unwrap();
+    registry.register_debug::<ConstShared<Owner>>().unwrap();
+    registry.register_debug::<PerChunk<Owner>>().unwrap();
     registry.register_plain::<u16>().unwrap();
     registry.register::<Asleep>().unwrap();
     let bundle = (6_u8, 0x0101_u16, Asleep, Secret(1))

@@ -173,12 +173,15 @@ fn fragments_know_their_types_whatever_their_role() {
     let registry = FragmentRegistry::new();
     let of = Some(TypeId::of::<u8>());
     assert_eq!(registry.register::<u8>().unwrap().value_type(), of);
-    assert_eq!(registry.register_shared::<u8>().unwrap().value_type(), of);
+    assert_eq!(registry.register::<Shared<u8>>().unwrap().value_type(), of);
     assert_eq!(
-        registry.register_const_shared::<u8>().unwrap().value_type(),
+        registry.register::<ConstShared<u8>>().unwrap().value_type(),
         of
     );
-    assert_eq!(registry.register_chunk::<u8>().unwrap().value_type(), of);
+    assert_eq!(
+        registry.register::<PerChunk<u8>>().unwrap().value_type(),
+        of
+    );
     assert_eq!(
         registry.define_plain_as::<u8>("byte").unwrap().value_type(),
         of

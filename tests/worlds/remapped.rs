@@ -40,9 +40,9 @@ fn owner(whom: Entity, since: u32) -> Owner {
 
 fn register(registry: &FragmentRegistry) {
     registry.register_plain::<Owner>().unwrap();
-    registry.register_plain_chunk::<Owner>().unwrap();
-    registry.register_plain_shared::<Owner>().unwrap();
-    registry.register_plain_const_shared::<Owner>().unwrap();
+    registry.register_plain::<PerChunk<Owner>>().unwrap();
+    registry.register_plain::<Shared<Owner>>().unwrap();
+    registry.register_plain::<ConstShared<Owner>>().unwrap();
     registry.register_plain::<u32>().unwrap();
 }
 
@@ -416,8 +416,8 @@ unsafe impl Plain for Target {
 fn a_value_that_is_none_when_it_names_nobody_is_refused_in_every_role() {
     let registered = |registry: &FragmentRegistry| {
         registry.register_plain::<Target>().unwrap();
-        registry.register_plain_chunk::<Target>().unwrap();
-        registry.register_plain_shared::<Target>().unwrap();
+        registry.register_plain::<PerChunk<Target>>().unwrap();
+        registry.register_plain::<Shared<Target>>().unwrap();
     };
     let roles: [fn(&mut World, Target); 3] = [
         |world, target| _ = world.create((target,)).unwrap(),
@@ -456,7 +456,7 @@ fn a_value_that_is_none_when_it_names_nobody_is_refused_in_every_role() {
 fn what_new_chunks_began_with_and_is_none_when_it_names_nobody_is_what_a_chunk_has() {
     let mut world = World::new();
     let registered = |registry: &FragmentRegistry| {
-        registry.register_plain_chunk::<Target>().unwrap();
+        registry.register_plain::<PerChunk<Target>>().unwrap();
         registry.register_plain::<u32>().unwrap();
         registry.register_plain::<u8>().unwrap();
     };
@@ -584,10 +584,10 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
         let registry = world.registry();
         registry.register_plain_as::<[u8; 1]>("digit").unwrap();
         registry
-            .register_plain_chunk_as::<[u8; 1]>("chunk digit")
+            .register_plain_as::<PerChunk<[u8; 1]>>("chunk digit")
             .unwrap();
         registry
-            .register_plain_shared_as::<[u8; 1]>("shared digit")
+            .register_plain_as::<Shared<[u8; 1]>>("shared digit")
             .unwrap();
         registry.register_plain::<u32>().unwrap();
         let _ = world
@@ -609,10 +609,10 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
         let registry = native.registry();
         registry.register_plain_as::<Digit>("digit").unwrap();
         registry
-            .register_plain_chunk_as::<Digit>("chunk digit")
+            .register_plain_as::<PerChunk<Digit>>("chunk digit")
             .unwrap();
         registry
-            .register_plain_shared_as::<Digit>("shared digit")
+            .register_plain_as::<Shared<Digit>>("shared digit")
             .unwrap();
         (native, natives)
     };

@@ -68,8 +68,10 @@ fn universe() -> Universe {
     known.register_plain_as::<Life>("life").unwrap();
     known.register_plain_as::<Burning>("burning").unwrap();
     known.register_plain_as::<Smoke>("smoke").unwrap();
-    known.register_plain_shared_as::<Team>("team").unwrap();
-    known.register_plain_chunk_as::<Weather>("weather").unwrap();
+    known.register_plain_as::<Shared<Team>>("team").unwrap();
+    known
+        .register_plain_as::<PerChunk<Weather>>("weather")
+        .unwrap();
     known.register_plain_as::<Weathered>("weathered").unwrap();
     known.register_state_as::<Input>("input").unwrap();
     known.register_state_as::<Score>("score").unwrap();

@@ -134,7 +134,7 @@ fn fields_of_what_plain_has_made_plain_have_names_places_and_sizes() {
     let none = [Tag::FIELDS, CalmFirst::FIELDS, u32::FIELDS, ByHand::FIELDS];
     assert_eq!(none.map(<[_]>::len), [0; 4]);
     let registry = FragmentRegistry::new();
-    let chunk = registry.register_plain_chunk::<Float>().unwrap();
+    let chunk = registry.register_plain::<PerChunk<Float>>().unwrap();
     assert_eq!(told(chunk.fields()), told(Float::FIELDS));
     let pair = registry.register::<Pair>().unwrap();
     assert_eq!(told(pair.fields()), [], "nobody has said that it is plain");

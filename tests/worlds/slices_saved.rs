@@ -251,7 +251,7 @@ fn shared_values_that_are_skipped_tell_nobody_apart() {
                 .unwrap(),
         );
     }
-    let team = world.registry().register_shared::<Team>().unwrap().id();
+    let team = world.registry().register::<Shared<Team>>().unwrap().id();
     let bytes = world
         .slice_to_snapshot(&all, &SnapshotOptions::new().skip(team))
         .unwrap();
@@ -266,7 +266,7 @@ fn shared_values_that_are_skipped_tell_nobody_apart() {
             !copy
                 .has_dynamic(
                     new,
-                    there.registry().register_shared::<Team>().unwrap().id()
+                    there.registry().register::<Shared<Team>>().unwrap().id()
                 )
                 .unwrap()
         );

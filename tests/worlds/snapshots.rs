@@ -168,7 +168,7 @@ fn the_state_hash_sees_every_part_of_the_state() {
 fn chunk_fragments_keep_their_values_and_their_template() {
     let mut world = World::new();
     world.registry().register_plain::<u64>().unwrap();
-    world.registry().register_plain_chunk::<i64>().unwrap();
+    world.registry().register_plain::<PerChunk<i64>>().unwrap();
     for n in 0..5_000_u64 {
         world.create((n,).per_chunk(-1_i64)).unwrap();
     }
@@ -492,7 +492,7 @@ fn types_that_were_given_names_are_known_by_them_whatever_they_are_called_now() 
     let registry = world.registry();
     let named = registry.register_plain_as::<before::Health>("game.health");
     named.unwrap();
-    let named = registry.register_plain_shared_as::<before::Team>("game.team");
+    let named = registry.register_plain_as::<Shared<before::Team>>("game.team");
     named.unwrap();
     let ant = (before::Health(7),).shared(before::Team(3));
     let ant = world.create(ant).unwrap();
@@ -502,7 +502,7 @@ fn types_that_were_given_names_are_known_by_them_whatever_they_are_called_now() 
     let registry = universe.registry();
     registry.register_plain_as::<Hull>("game.health").unwrap();
     registry
-        .register_plain_shared_as::<Side>("game.team")
+        .register_plain_as::<Shared<Side>>("game.team")
         .unwrap();
     let loaded = World::from_snapshot(&saved, universe).unwrap();
     assert_eq!(loaded.get::<Hull>(ant).unwrap().0, 7);
@@ -524,7 +524,10 @@ fn a_world_whose_observer_panicked_when_a_chunk_began_comes_back() {
     let registered = || {
         let universe = Universe::new();
         universe.registry().register_plain::<u8>().unwrap();
-        universe.registry().register_plain_chunk::<u32>().unwrap();
+        universe
+            .registry()
+            .register_plain::<PerChunk<u32>>()
+            .unwrap();
         universe
     };
     for way in 0..4 {

@@ -89,7 +89,7 @@ fn what_does_not_fit_the_registry_is_named() {
         "the snapshot has a tag asleep, a fragment health of 8 bytes aligned to 8, which are not registered; \
          register them before the load, as by `register_plain_as`, or see `LoadOptions::skip`"
     );
-    let shared = load(&|universe| drop(universe.registry().register_shared::<u32>())).unwrap_err();
+    let shared = load(&|universe| drop(universe.registry().register::<Shared<u32>>())).unwrap_err();
     assert_eq!(
         shared.to_string(),
         "the snapshot has a fragment u32 of 4 bytes aligned to 4, which is not registered as such: here u32 is a shared \

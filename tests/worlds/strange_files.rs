@@ -19,7 +19,7 @@ fn numbers() -> Universe {
     let universe = Universe::new();
     let registry = universe.registry();
     registry.register_plain::<u64>().unwrap();
-    registry.register_plain_const_shared::<u32>().unwrap();
+    registry.register_plain::<ConstShared<u32>>().unwrap();
     universe
 }
 

@@ -70,19 +70,23 @@ fn a_value_is_kept_and_put_back_whatever_its_role() {
     world.add_dynamic(ant, kept.into()).unwrap();
     assert!(world.has::<Counted>(ant).unwrap());
 
-    let role = world.registry().register_chunk::<char>().unwrap().id();
+    let role = world.registry().register::<PerChunk<char>>().unwrap().id();
     let of_chunk = world.get_dynamic(ant, role).unwrap().to_value().unwrap();
     let lent = of_chunk.lend(world.registry()).unwrap();
     assert_eq!(lent.value::<char>().unwrap(), &'c');
 
-    let shared = world.registry().register_plain_shared::<u8>().unwrap().id();
+    let shared = world
+        .registry()
+        .register_plain::<Shared<u8>>()
+        .unwrap()
+        .id();
     world.set_shared(ant, 3_u8).unwrap();
     let kept = world.get_dynamic(ant, shared).unwrap().to_value().unwrap();
     world.set_shared(ant, 4_u8).unwrap();
     world.add_dynamic(ant, kept.into()).unwrap();
     assert_eq!(world.shared::<u8>(ant).unwrap(), &3);
     world.set_shared(ant, String::from("red")).unwrap();
-    let text = world.registry().register_shared::<String>().unwrap().id();
+    let text = world.registry().register::<Shared<String>>().unwrap().id();
     assert!(world.get_dynamic(ant, text).unwrap().to_value().is_none());
     drop(world);
     assert_eq!(count(&alive), 0);
@@ -163,8 +167,8 @@ fn all_is_taken_by_number_or_nothing() {
         matches!(refused(&[held, absent]), WorldError::Missing { lack: Lack::Fragment, name, .. } if &*name == "f64")
     );
     let roles = [
-        registry.register_shared::<u8>().unwrap().id(),
-        registry.register_chunk::<char>().unwrap().id(),
+        registry.register::<Shared<u8>>().unwrap().id(),
+        registry.register::<PerChunk<char>>().unwrap().id(),
     ];
     for role in roles {
         let error = refused(&[held, role]);

@@ -1,6 +1,6 @@
 //! The fragments and tags. All are plain data, so that the state of the city can be hashed.
 
-use megachunk::fragment::{FragmentError, FragmentRegistry};
+use megachunk::fragment::{ConstShared, FragmentError, FragmentRegistry};
 
 use super::super::map::NOWHERE;
 use super::Luck;
@@ -131,6 +131,6 @@ pub(crate) fn register(registry: &FragmentRegistry) -> Result<(), FragmentError>
     registry.register_plain::<Wait>()?;
     registry.register_plain::<Luck>()?;
     registry.register_plain::<Exhaust>()?;
-    registry.register_plain_const_shared::<Model>()?;
+    registry.register_plain::<ConstShared<Model>>()?;
     Ok(())
 }

@@ -55,12 +55,7 @@ impl FragmentDraft {
 
     /// `T` as a fragment of its own, or a tag.
     pub(crate) fn fragment<T: Fragment>() -> Self {
-        let kind = if size_of::<T>() == 0 {
-            FragmentKind::Tag
-        } else {
-            FragmentKind::Fragment
-        };
-        Self::of::<T, T>(kind)
+        Self::of::<T, T>(FragmentKind::of::<T>())
     }
 
     /// `T` as a chunk fragment.

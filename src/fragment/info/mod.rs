@@ -153,9 +153,9 @@ impl FragmentInfo {
     /// use megachunk::fragment::FragmentRegistry;
     ///
     /// let registry = FragmentRegistry::new();
-    /// let words = registry.register_written_as(
+    /// let words = registry.register_written_as::<String, _, _>(
     ///     "words",
-    ///     |words: &String, bytes| bytes.extend(words.as_bytes()),
+    ///     |words, bytes| bytes.extend(words.as_bytes()),
     ///     |bytes, _| String::from_utf8(bytes.to_vec()),
     /// )?;
     /// assert!(words.is_written() && !words.is_plain());
@@ -198,10 +198,10 @@ impl FragmentInfo {
     ///
     /// ```
     /// use core::any::TypeId;
-    /// use megachunk::fragment::FragmentRegistry;
+    /// use megachunk::fragment::{FragmentRegistry, Shared};
     ///
     /// let registry = FragmentRegistry::new();
-    /// assert_eq!(registry.register_shared::<u8>()?.value_type(), Some(TypeId::of::<u8>()));
+    /// assert_eq!(registry.register::<Shared<u8>>()?.value_type(), Some(TypeId::of::<u8>()));
     /// assert_eq!(registry.define_plain_as::<f32>("speed")?.value_type(), Some(TypeId::of::<f32>()));
     /// # Ok::<(), megachunk::fragment::FragmentError>(())
     /// ```

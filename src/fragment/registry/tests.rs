@@ -1,20 +1,20 @@
 //! The registry's tables, entry by entry.
 
 use super::*;
-use crate::fragment::{FragmentKind, PerChunk, Shared};
+use crate::fragment::{ConstShared, FragmentKind, PerChunk, Shared};
 
 #[test]
 fn a_type_has_one_number_for_each_role() {
     let registry = FragmentRegistry::new();
     let plain = registry.register::<u64>().unwrap().id();
-    let chunk = registry.register_chunk::<u64>().unwrap().id();
-    let shared = registry.register_shared::<u64>().unwrap().id();
-    let constant = registry.register_const_shared::<u64>().unwrap().id();
+    let chunk = registry.register::<PerChunk<u64>>().unwrap().id();
+    let shared = registry.register::<Shared<u64>>().unwrap().id();
+    let constant = registry.register::<ConstShared<u64>>().unwrap().id();
     let all = [plain, chunk, shared, constant];
     assert_eq!(all.map(FragmentId::number), [0, 1, 2, 3]);
     assert_eq!(registry.of::<u64>().unwrap().id(), plain);
-    assert_eq!(registry.of_role::<PerChunk<u64>>().unwrap().id(), chunk);
-    assert_eq!(registry.of_role::<Shared<u64>>().unwrap().id(), shared);
+    assert_eq!(registry.of::<PerChunk<u64>>().unwrap().id(), chunk);
+    assert_eq!(registry.of::<Shared<u64>>().unwrap().id(), shared);
     assert_eq!(registry.get(shared).unwrap().kind(), FragmentKind::Shared);
 }
 
@@ -95,7 +95,7 @@ fn a_way_comes_past_every_entry_that_is_not_near() {
 #[test]
 fn the_first_of_a_name_has_its_entry_and_no_other_is_defined() {
     let registry = FragmentRegistry::new();
-    let shared = registry.register_shared::<u64>().unwrap().id();
+    let shared = registry.register::<Shared<u64>>().unwrap().id();
     let plain = registry.register::<u64>().unwrap().id();
     let entry = registry.by_key(Key::Name("u64")).expect("it has one");
     assert_eq!(entry.id(), shared);
@@ -133,7 +133,7 @@ fn who_finds_a_name_whose_type_is_not_entered_enters_it() {
 fn a_recycled_registry_has_no_entry_left() {
     let registry = FragmentRegistry::new();
     registry.register::<u8>().unwrap();
-    registry.register_shared::<u8>().unwrap();
+    registry.register::<Shared<u8>>().unwrap();
     let layout = core::alloc::Layout::new::<u64>();
     registry.define_plain("health", layout).unwrap();
     registry.register_enableable::<u8>().unwrap();
@@ -161,12 +161,12 @@ fn a_type_keeps_the_name_that_it_was_given() {
     assert_eq!(registry.find("byte").unwrap().id(), named.id());
     assert!(registry.find("u8").is_none());
     // In another role it is another fragment.
-    let shared = registry.register_plain_shared_as::<u8>("palette").unwrap();
+    let shared = registry.register_plain_as::<Shared<u8>>("palette").unwrap();
     assert_ne!(shared.id(), named.id());
-    assert_eq!(registry.register_shared::<u8>().unwrap().name(), "palette");
-    let fixed = registry.register_plain_const_shared_as::<u8>("fixed");
+    assert_eq!(registry.register::<Shared<u8>>().unwrap().name(), "palette");
+    let fixed = registry.register_plain_as::<ConstShared<u8>>("fixed");
     assert_eq!(fixed.unwrap().kind(), FragmentKind::ConstShared);
-    let chunk = registry.register_plain_chunk_as::<u8>("chunk").unwrap();
+    let chunk = registry.register_plain_as::<PerChunk<u8>>("chunk").unwrap();
     assert_eq!(
         (chunk.kind(), chunk.is_plain()),
         (FragmentKind::Chunk, true)

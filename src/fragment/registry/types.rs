@@ -4,38 +4,13 @@ use core::fmt::Debug;
 
 #[cfg(not(loom))]
 use crate::entity::EntityMap;
-use crate::fragment::info::FragmentDraft;
 use crate::fragment::{
-    Fragment, FragmentError, FragmentInfo, FragmentRegistry, Plain, SharedFragment,
+    Fragment, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, Plain, TypeInRole,
 };
 #[cfg(not(loom))]
 use crate::panics::refused;
 
 impl FragmentRegistry {
-    /// The chunk fragment of a type.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_chunk<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
-        self.add(FragmentDraft::chunk::<T>())
-    }
-
-    /// The shared fragment of a type.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_shared<T: SharedFragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        self.add(FragmentDraft::shared::<T>())
-    }
-
-    /// The const shared fragment of a type.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_const_shared<T: SharedFragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        self.add(FragmentDraft::const_shared::<T>())
-    }
-
     /// The fragment of a type whose values can be cloned with their entity.
     ///
     /// # Errors
@@ -93,13 +68,10 @@ impl FragmentRegistry {
         Ok(info)
     }
 
-    /// The fragment of a type whose values whoever debugs can see, by their [`Debug`]: in [`World::describe`], the lines of an
+    /// A type in one of its [roles](TypeInRole) whose values whoever debugs can see, by their [`Debug`]: in [`World::describe`], the lines of an
     /// [`EntityView`](crate::world::EntityView), and what is [lent](crate::fragment::Values) of them. Any thread, at any
     /// time, also when there are values already; the first formatter that is given stays. It costs nothing until
-    /// something is printed. In other roles: [`register_debug_chunk`](Self::register_debug_chunk),
-    /// [`register_debug_shared`](Self::register_debug_shared),
-    /// [`register_debug_const_shared`](Self::register_debug_const_shared); of a fragment that was defined at run time:
-    /// [`show_plain_as`](Self::show_plain_as), or [in its definition](crate::fragment::FragmentDefinition::debug_value).
+    /// something is printed. Of a fragment that was defined at run time: [`show_plain_as`](Self::show_plain_as), or [in its definition](crate::fragment::FragmentDefinition::debug_value).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -119,67 +91,42 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::TooMany`].
     #[doc(alias = "reflect")]
-    pub fn register_debug<T: Fragment + Debug>(&self) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register::<T>()?;
-        info.set_debug::<T>();
-        Ok(info)
-    }
-
-    /// The chunk fragment of a type whose values whoever debugs can see: see [`register_debug`](Self::register_debug).
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_debug_chunk<T: Fragment + Clone + Debug>(
+    pub fn register_debug<R: TypeInRole<Value: Debug>>(
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_chunk::<T>()?;
-        info.set_debug::<T>();
+        let info = self.register::<R>()?;
+        info.set_debug::<R::Value>();
         Ok(info)
     }
 
-    /// The shared fragment of a type whose values whoever debugs can see: see [`register_debug`](Self::register_debug).
+    /// A type in one of its [roles](TypeInRole) whose values are plain data: they can be cloned, hashed and saved byte by
+    /// byte.
     ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_debug_shared<T: SharedFragment + Debug>(
-        &self,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_shared::<T>()?;
-        info.set_debug::<T>();
-        Ok(info)
-    }
-
-    /// The const shared fragment of a type whose values whoever debugs can see: see
-    /// [`register_debug`](Self::register_debug).
+    /// ```
+    /// use megachunk::prelude::*;
     ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_debug_const_shared<T: SharedFragment + Debug>(
-        &self,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_const_shared::<T>()?;
-        info.set_debug::<T>();
-        Ok(info)
-    }
-
-    /// The fragment of a type whose values are plain data: they can be cloned, hashed and saved byte
-    /// by byte.
+    /// let world = World::new();
+    /// world.registry().register_plain::<u32>()?;
+    /// world.registry().register_plain::<Shared<u32>>()?;
+    /// world.registry().register_plain::<PerChunk<u32>>()?;
+    /// # Ok::<(), FragmentError>(())
+    /// ```
     ///
     /// Files know it by [`type_name`](core::any::type_name), with the path, which goes with a rename or a move, and which the
     /// standard library does not promise to be the same of another compiler: where files are to last, give it a name of its
-    /// own by [`register_plain_as`](Self::register_plain_as). So it is with the other roles.
+    /// own by [`register_plain_as`](Self::register_plain_as).
     ///
     /// # Errors
     /// [`FragmentError::SavedOtherwise`] if it was said how its values are
     /// [written](Self::register_written_as); [`FragmentError::TooMany`].
-    pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register::<T>()?.set_plain::<T>()?;
-        info.set_clone::<T>();
-        Ok(info)
+    pub fn register_plain<R: TypeInRole<Value: Plain>>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        set_plain::<R::Value>(self.register::<R>()?)
     }
 
-    /// Registers the fragment of a type whose values are plain data, with a name of its own, by which it is known in
-    /// [snapshots](crate::world::World::save) and [found](Self::find): one that stays when the type is renamed, or
+    /// Registers a type in one of its [roles](TypeInRole) whose values are plain data, with a name of its own, by which it is
+    /// known in [snapshots](crate::world::World::save) and [found](Self::find): one that stays when the type is renamed, or
     /// moved to another module. To be called before anything uses the type; the same again is no error. A name is one
     /// fragment's: of a type that is used in several roles each role gets its own. Of files that were saved before it
     /// had one, it is the type's path that must be given, to the type as it was then, [if its fields have
@@ -205,81 +152,11 @@ impl FragmentRegistry {
     /// [`FragmentError::NamedOtherwise`] if the type is registered with another name already;
     /// [`FragmentError::SavedOtherwise`] if it was said how its values are [written](Self::register_written_as);
     /// [`FragmentError::EmptyName`]; [`FragmentError::TooMany`].
-    pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
-        let info = self
-            .add_named(FragmentDraft::fragment::<T>().named(name))?
-            .set_plain::<T>()?;
-        info.set_clone::<T>();
-        Ok(info)
-    }
-
-    /// The chunk fragment of a type whose values are plain data.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
-        self.register_chunk::<T>()?.set_plain::<T>()
-    }
-
-    /// Registers the chunk fragment of a type whose values are plain data, with a [name of its
-    /// own](Self::register_plain_as).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn register_plain_chunk_as<T: Plain>(
+    pub fn register_plain_as<R: TypeInRole<Value: Plain>>(
         &self,
         name: &str,
     ) -> Result<&FragmentInfo, FragmentError> {
-        self.add_named(FragmentDraft::chunk::<T>().named(name))?
-            .set_plain::<T>()
-    }
-
-    /// The shared fragment of a type whose values are plain data.
-    ///
-    /// # Errors
-    /// [`FragmentError::SavedOtherwise`] if it was said how its values are
-    /// [written](Self::register_written_as); [`FragmentError::TooMany`].
-    pub fn register_plain_shared<T: Plain + SharedFragment>(
-        &self,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        self.register_shared::<T>()?.set_plain::<T>()
-    }
-
-    /// Registers the shared fragment of a type whose values are plain data, with a [name of its
-    /// own](Self::register_plain_as).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn register_plain_shared_as<T: Plain + SharedFragment>(
-        &self,
-        name: &str,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        self.add_named(FragmentDraft::shared::<T>().named(name))?
-            .set_plain::<T>()
-    }
-
-    /// The const shared fragment of a type whose values are plain data.
-    ///
-    /// # Errors
-    /// [`FragmentError::SavedOtherwise`] if it was said how its values are
-    /// [written](Self::register_written_as); [`FragmentError::TooMany`].
-    pub fn register_plain_const_shared<T: Plain + SharedFragment>(
-        &self,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        self.register_const_shared::<T>()?.set_plain::<T>()
-    }
-
-    /// Registers the const shared fragment of a type whose values are plain data, with a [name of its
-    /// own](Self::register_plain_as).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn register_plain_const_shared_as<T: Plain + SharedFragment>(
-        &self,
-        name: &str,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        self.add_named(FragmentDraft::const_shared::<T>().named(name))?
-            .set_plain::<T>()
+        set_plain::<R::Value>(R::register_in(self, Some(name))?)
     }
 
     /// The fragment of a type that can be switched off and on for each entity without a move.
@@ -299,4 +176,14 @@ impl FragmentRegistry {
         self.enable(info);
         Ok(info)
     }
+}
+
+/// Values of the fragment, which are `T`s, are plain data from now on.
+fn set_plain<T: Plain>(info: &FragmentInfo) -> Result<&FragmentInfo, FragmentError> {
+    info.set_plain::<T>()?;
+    // What chunks begin with is cloned in any case, and what is shared never.
+    if matches!(info.kind(), FragmentKind::Fragment | FragmentKind::Tag) {
+        info.set_clone::<T>();
+    }
+    Ok(info)
 }

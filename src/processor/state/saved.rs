@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::entity::EntityMap;
 use crate::fragment::{
-    FragmentError, FragmentRegistry, Plain, Reason, StateWritten, read_plain, write_plain,
+    FragmentError, FragmentRegistry, Plain, Reason, Shared, StateWritten, read_plain, write_plain,
 };
 use crate::processor::state::next::Asked;
 use crate::processor::{NextState, State, States, Transition, WithinState};
@@ -102,7 +102,7 @@ impl<S: States + Plain> State<S> {
         register_resources(registry, name, Form::<S>::plain())?;
         let within = format!("{name}.within");
         registry.register_plain_as::<WithinState<S>>(&within)?;
-        registry.register_plain_shared_as::<WithinState<S>>(&format!("{within}.shared"))?;
+        registry.register_plain_as::<Shared<WithinState<S>>>(&format!("{within}.shared"))?;
         Ok(())
     }
 }
@@ -168,18 +168,18 @@ impl<S: States> State<S> {
         // A tag has no values to be written.
         if size_of::<S>() != 0 {
             let (write, read) = (Arc::clone(&form), Arc::clone(&form));
-            registry.register_written_as(
+            registry.register_written_as::<WithinState<S>, _, _>(
                 &within,
-                move |within: &WithinState<S>, bytes| (write.write)(&within.0, bytes),
+                move |within, bytes| (write.write)(&within.0, bytes),
                 move |bytes, entities| (read.read)(bytes, entities).map(WithinState),
             )?;
             // For checkpoints, which clone.
             registry.register_clone::<WithinState<S>>()?;
         }
         let write = Arc::clone(&form);
-        registry.register_written_shared_as(
+        registry.register_written_as::<Shared<WithinState<S>>, _, _>(
             &format!("{within}.shared"),
-            move |within: &WithinState<S>, bytes| (write.write)(&within.0, bytes),
+            move |within, bytes| (write.write)(&within.0, bytes),
             move |bytes, entities| (form.read)(bytes, entities).map(WithinState),
         )?;
         Ok(())

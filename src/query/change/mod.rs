@@ -375,7 +375,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         let registry = world.universe.registry();
         // As far as it can be refused, before the value is anything but the call's.
         let number = world.bundles.number::<WithShared<(), T>>(registry);
-        let known = number.and_then(|number| Ok((number, registry.register_shared::<T>()?)));
+        let known = number.and_then(|number| Ok((number, registry.register::<Shared<T>>()?)));
         let (number, info) = match known {
             Ok(known) => known,
             Err(error) => return Err(refused(value, error.into())),

@@ -107,4 +107,4 @@ macro_rules! has {
 }
 
 has!(Has, T: Fragment, FragmentRegistry::register_met::<T>);
-has!(HasRole, R: FragmentRole, R::register);
+has!(HasRole, R: FragmentRole, FragmentRegistry::register::<R>);

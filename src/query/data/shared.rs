@@ -12,7 +12,7 @@ use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // They differ in how they are registered, and in where a value lies.
 macro_rules! in_common {
-    ($role:ident, $register:ident, $value:ident, [$($bound:tt)*]) => {
+    ($role:ident, $value:ident, [$($bound:tt)*]) => {
         impl<T: $($bound)*> Sealed for $role<T> {}
 
         // SAFETY: lends a value of a chunk's to be read; it is written only through `&mut` of the world.
@@ -29,7 +29,7 @@ macro_rules! in_common {
                 registry: &FragmentRegistry,
                 requirements: &mut Requirements,
             ) -> Result<FragmentId, QueryError> {
-                let id = registry.$register::<T>()?.id();
+                let id = registry.register::<$role<T>>()?.id();
                 requirements.all(id, Access::Read);
                 Ok(id)
             }
@@ -93,7 +93,7 @@ macro_rules! in_common {
                 registry: &FragmentRegistry,
                 requirements: &mut Requirements,
             ) -> Result<FragmentId, QueryError> {
-                let id = registry.$register::<T>()?.id();
+                let id = registry.register::<$role<T>>()?.id();
                 requirements.optional(id, Access::Read);
                 Ok(id)
             }
@@ -145,14 +145,9 @@ macro_rules! in_common {
     };
 }
 
-in_common!(Shared, register_shared, shared_value, [SharedFragment]);
-in_common!(
-    ConstShared,
-    register_const_shared,
-    shared_value,
-    [SharedFragment]
-);
-in_common!(PerChunk, register_chunk, chunk_value, [Fragment + Clone]);
+in_common!(Shared, shared_value, [SharedFragment]);
+in_common!(ConstShared, shared_value, [SharedFragment]);
+in_common!(PerChunk, chunk_value, [Fragment + Clone]);
 
 /// The value that the entities of a chunk share with others.
 #[inline(always)]

@@ -60,7 +60,7 @@ impl<'q> DynamicRun<'q> {
     ///
     /// let mut world = World::new();
     /// let height = world.registry().register::<u32>()?.id();
-    /// world.registry().register_shared::<&str>()?;
+    /// world.registry().register::<Shared<&str>>()?;
     /// for team in ["red", "red", "blue"] {
     ///     world.create((1_u32,).shared(team))?;
     /// }

@@ -36,8 +36,8 @@ pub struct WithRole<R>(PhantomData<fn() -> R>, NoFragment, Infallible);
 pub struct WithoutRole<R>(PhantomData<fn() -> R>, NoFragment, Infallible);
 
 asks_of_composition!(WithRole<R: FragmentRole>, |registry, requirements| {
-    requirements.all(R::register(registry)?.id(), Access::None)
+    requirements.all(registry.register::<R>()?.id(), Access::None)
 });
 asks_of_composition!(WithoutRole<R: FragmentRole>, |registry, requirements| {
-    requirements.none(R::register(registry)?.id())
+    requirements.none(registry.register::<R>()?.id())
 });

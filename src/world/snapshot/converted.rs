@@ -231,7 +231,7 @@ mod tests {
 
     use crate::archetype::Universe;
     use crate::entity::EntityMap;
-    use crate::fragment::{Bundle, IsValue, Plain};
+    use crate::fragment::{Bundle, ConstShared, IsValue, Plain};
     use crate::world::World;
     use crate::world::snapshot::format::Header;
     use crate::world::snapshot::read::tests::sealed;
@@ -267,7 +267,7 @@ mod tests {
         let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
         let registry = world.registry();
         registry
-            .register_plain_const_shared_as::<Bare>("bare")
+            .register_plain_as::<ConstShared<Bare>>("bare")
             .unwrap();
         let ant = world.create(().const_shared(Bare)).unwrap();
         let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
@@ -277,7 +277,7 @@ mod tests {
         let universe = Universe::new();
         let registry = universe.registry();
         registry
-            .register_plain_const_shared_as::<[u64; 512]>("bare")
+            .register_plain_as::<ConstShared<[u64; 512]>>("bare")
             .unwrap();
         let options = LoadOptions::new().convert("bare", |Bare| {
             CALLS.fetch_add(1, Ordering::Relaxed);
@@ -303,7 +303,7 @@ mod tests {
             };
             let registry = universe.registry();
             registry
-                .register_written_const_shared_as("bare", |_: &Tall, _| {}, read)
+                .register_written_as::<ConstShared<Tall>, _, _>("bare", |_: &Tall, _| {}, read)
                 .unwrap();
             universe
         };

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::archetype::Universe;
     use crate::entity::EntityMap;
-    use crate::fragment::{Bundle, Value};
+    use crate::fragment::{Bundle, ConstShared, Value};
     use crate::world::World;
     use crate::world::snapshot::checksum::Checksum;
     use crate::world::snapshot::format::Header;
@@ -150,7 +150,7 @@ mod tests {
         universe.registry().define_plain("big", layout).unwrap();
         universe
             .registry()
-            .register_plain_const_shared::<u32>()
+            .register_plain::<ConstShared<u32>>()
             .unwrap();
         universe
     }

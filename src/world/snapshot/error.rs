@@ -263,7 +263,7 @@ pub enum SnapshotError {
     /// By [conversions](crate::world::LoadOptions::convert) the values of the snapshot would become more bytes than a
     /// universe's chunks hold; or those that lie in no chunk, as shared values do, many times the bytes of the file. None was
     /// converted. (Among these are shared values that are
-    /// [read](crate::fragment::FragmentRegistry::register_written_shared_as), each as large as its type.)
+    /// [read](crate::fragment::FragmentRegistry::register_written_as), each as large as its type.)
     #[error(
         "values of the snapshot would have {bytes} bytes when they are converted, and {most} are the most"
     )]

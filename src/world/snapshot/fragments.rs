@@ -489,7 +489,8 @@ mod tests {
     fn register_written(registry: &FragmentRegistry, name: &str) {
         let write = |number: &u64, bytes: &mut Vec<u8>| bytes.extend(number.to_le_bytes());
         let read = |bytes: &[u8], _: &EntityMap| bytes.try_into().map(u64::from_le_bytes);
-        registry.register_written_as(name, write, read).unwrap();
+        let registered = registry.register_written_as::<u64, _, _>(name, write, read);
+        registered.unwrap();
     }
 
     /// Loads a file in whose universe there is only the type, of which a thread says how it is saved when it was asked.

@@ -126,12 +126,12 @@ impl LoadOptions {
     ///
     /// # let mut then = World::new();
     /// # then.registry().register_plain::<u32>()?;
-    /// # then.registry().register_plain_const_shared::<u32>()?;
+    /// # then.registry().register_plain::<ConstShared<u32>>()?;
     /// # let ant = then.create((7_u32,).const_shared(3_u32))?;
     /// # let old_file = then.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<u32>("rank")?;
-    /// universe.registry().register_plain_const_shared_as::<u32>("team")?;
+    /// universe.registry().register_plain_as::<ConstShared<u32>>("team")?;
     /// let options = LoadOptions::new()
     ///     .rename_role("u32", FragmentKind::Fragment, "rank")
     ///     .rename_role("u32", FragmentKind::ConstShared, "team");

@@ -43,9 +43,9 @@ impl Ids {
             small: registry.register::<u8>().unwrap().id(),
             asleep: registry.register::<Asleep>().unwrap().id(),
             wet: registry.register_enableable::<Wet>().unwrap().id(),
-            team: registry.register_shared::<i16>().unwrap().id(),
-            flag: registry.register_const_shared::<bool>().unwrap().id(),
-            heat: registry.register_chunk::<i64>().unwrap().id(),
+            team: registry.register::<Shared<i16>>().unwrap().id(),
+            flag: registry.register::<ConstShared<bool>>().unwrap().id(),
+            heat: registry.register::<PerChunk<i64>>().unwrap().id(),
         }
     }
 

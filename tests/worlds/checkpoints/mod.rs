@@ -48,8 +48,8 @@ pub(super) fn universe() -> Universe {
     known.register_plain::<Asleep>().unwrap();
     known.register_enableable::<Asleep>().unwrap();
     known.register_enableable::<Spot>().unwrap();
-    known.register_plain_shared::<Team>().unwrap();
-    known.register_plain_chunk::<Weather>().unwrap();
+    known.register_plain::<Shared<Team>>().unwrap();
+    known.register_plain::<PerChunk<Weather>>().unwrap();
     known.register_state_as::<u64>("score").unwrap();
     universe
 }

@@ -246,7 +246,7 @@ fn a_shared_value_comes_back_as_it_was_and_not_as_an_equal_one() {
 #[test]
 fn what_is_written_by_closures_goes_back_if_it_can_be_cloned() {
     let mut world = world();
-    let written = world.registry().register_written_as(
+    let written = world.registry().register_written_as::<String, _, _>(
         "words",
         |words: &String, bytes| bytes.extend(words.as_bytes()),
         |bytes, _| String::from_utf8(bytes.to_vec()),

@@ -15,15 +15,15 @@ fn a_fragment_of_a_type_takes_plain_values_of_that_type_alone_in_each_role() {
     let roles = [
         registry.register_plain_as::<i32>("fragment").unwrap().id(),
         registry
-            .register_plain_chunk_as::<i32>("chunk")
+            .register_plain_as::<PerChunk<i32>>("chunk")
             .unwrap()
             .id(),
         registry
-            .register_plain_shared_as::<i32>("shared")
+            .register_plain_as::<Shared<i32>>("shared")
             .unwrap()
             .id(),
         registry
-            .register_plain_const_shared_as::<i32>("const")
+            .register_plain_as::<ConstShared<i32>>("const")
             .unwrap()
             .id(),
         registry.define_plain_as::<i32>("defined").unwrap().id(),
@@ -82,7 +82,7 @@ fn nobody_has_an_empty_name() {
         registry.define_plain("", Layout::new::<u32>()).map(drop),
         registry.define_plain_as::<u32>("").map(drop),
         registry.register_plain_as::<u32>("").map(drop),
-        registry.register_plain_shared_as::<u32>("").map(drop),
+        registry.register_plain_as::<Shared<u32>>("").map(drop),
     ];
     assert_eq!(refused, [(); 4].map(|()| Err(FragmentError::EmptyName)));
     assert_eq!(registry.iter().count(), 0);
@@ -144,11 +144,17 @@ fn who_is_asked_for_bytes_in_vain_names_the_call_that_would_have_helped() {
     let by_role = [
         (registry.register::<i32>(), "register_plain"),
         (registry.register::<Tag>(), "register_plain"),
-        (registry.register_chunk::<i32>(), "register_plain_chunk"),
-        (registry.register_shared::<i32>(), "register_plain_shared"),
         (
-            registry.register_const_shared::<i32>(),
-            "register_plain_const_shared",
+            registry.register::<PerChunk<i32>>(),
+            "register_plain::<PerChunk<…>>",
+        ),
+        (
+            registry.register::<Shared<i32>>(),
+            "register_plain::<Shared<…>>",
+        ),
+        (
+            registry.register::<ConstShared<i32>>(),
+            "register_plain::<ConstShared<…>>",
         ),
     ];
     for (info, call) in by_role {

@@ -292,8 +292,8 @@ fn a_reserved_entity_is_built_from_values_once() {
 fn shared_and_chunk_fragments_come_in_dynamic_bundles_too() {
     let mut world = World::new();
     let registry = world.registry();
-    let team = registry.register_shared::<u8>().unwrap().id();
-    let heat = registry.register_chunk::<f64>().unwrap().id();
+    let team = registry.register::<Shared<u8>>().unwrap().id();
+    let heat = registry.register::<PerChunk<f64>>().unwrap().id();
     let bundle = |world: &World, color: u8| {
         DynamicBundle::new()
             .with(Value::new(world.registry(), "ant").unwrap())

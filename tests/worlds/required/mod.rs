@@ -53,7 +53,7 @@ fn register(registry: &FragmentRegistry, requires: bool) {
     registry.register_plain::<Depth>().unwrap();
     registry.register_plain::<Drawn>().unwrap();
     registry.register_plain::<Other>().unwrap();
-    registry.register_plain_shared::<Team>().unwrap();
+    registry.register_plain::<Shared<Team>>().unwrap();
     if requires {
         registry
             .require_with::<Sprite, Transform>(|| TRANSFORM)

@@ -86,8 +86,8 @@ fn a_world_goes_over_value_by_value() {
 fn the_bytes_are_those_that_a_snapshot_has() {
     let universe = Arc::new(universe());
     let registry = universe.registry();
-    let weather = registry.register_plain_chunk::<u16>().unwrap().id();
-    let team = registry.register_plain_shared::<u64>().unwrap().id();
+    let weather = registry.register_plain::<PerChunk<u16>>().unwrap().id();
+    let team = registry.register_plain::<Shared<u64>>().unwrap().id();
     let mut world = World::of(&universe).unwrap();
     let faction = Faction("the longest of all factions".into());
     let banner = Banner((700..720).collect());
@@ -317,7 +317,7 @@ fn a_function_that_was_registered_leads_over_values_that_are_lent() {
         bytes.extend(crew.0.iter().flat_map(|&one| bytes_of(one)));
     };
     let crew = registry
-        .register_written_as("crew", write, |bytes, _| -> Result<Crew, &str> {
+        .register_written_as::<Crew, _, _>("crew", write, |bytes, _| -> Result<Crew, &str> {
             let (all, _) = bytes.as_chunks::<4>();
             let part = |at: usize| u32::from_ne_bytes(all[at]);
             let all = (0..all.len()).step_by(2);

@@ -181,9 +181,9 @@ fn what_nobody_has_said_how_to_write_is_refused_in_its_role() {
         "`register_plain` (its type must be `Plain`: see `plain!`), or with `register_written_as`",
     );
     says("`register_plain` (its type must be `Plain`: see `plain!`)");
-    says("`register_plain_chunk` (its type must be `Plain`: see `plain!`)");
+    says("`register_plain::<PerChunk<…>>` (its type must be `Plain`: see `plain!`)");
     says(
-        "`register_plain_shared` (its type must be `Plain`: see `plain!`), or with `register_written_shared_as`",
+        "`register_plain::<Shared<…>>` (its type must be `Plain`: see `plain!`), or with `register_written_as::<Shared<…>, _, _>`",
     );
     let other = FragmentRegistry::new();
     let far = (0..99).map(|n| {

@@ -91,7 +91,7 @@ fn a_hash_writes_a_shared_value_once_however_many_chunks_have_it() {
     registry.register_plain::<u32>().unwrap();
     registry.register_plain::<u64>().unwrap();
     registry
-        .register_written_shared_as("faction", write, read)
+        .register_written_as::<Shared<Faction>, _, _>("faction", write, read)
         .unwrap();
     for n in 0..10_000_u32 {
         let faction = Faction(["red", "blue"][n as usize % 2].into());

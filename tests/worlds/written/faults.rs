@@ -43,7 +43,7 @@ pub(super) fn counting(universe: Universe, alive: &Arc<AtomicUsize>, panics: boo
     };
     universe
         .registry()
-        .register_written_as("kept", write, read)
+        .register_written_as::<Kept, _, _>("kept", write, read)
         .unwrap();
     universe
 }
@@ -153,14 +153,14 @@ fn with_last(alive: &Arc<AtomicUsize>, fuses: [usize; 2], panics: bool) -> Unive
     let [last, team] = fuses.map(fused);
     let registry = universe.registry();
     registry
-        .register_written_as(
+        .register_written_as::<Last, _, _>(
             "zz",
             |last: &Last, bytes| bytes.extend(last.0.to_le_bytes()),
             move |bytes, _| last(bytes).map(|(number, counted)| Last(number, counted)),
         )
         .unwrap();
     registry
-        .register_written_shared_as(
+        .register_written_as::<Shared<Team>, _, _>(
             "team",
             |team: &Team, bytes| bytes.extend(team.0.to_le_bytes()),
             move |bytes, _| team(bytes).map(|(number, counted)| Team(number, counted)),
@@ -309,7 +309,7 @@ fn a_write_that_takes_away_what_is_there_takes_nothing_of_others() {
     };
     universe
         .registry()
-        .register_written_as("name", write, read_name)
+        .register_written_as::<Name, _, _>("name", write, read_name)
         .unwrap();
     let mut world = World::of(&Arc::new(universe)).unwrap();
     let names = ["one", "", "three"].map(|name| world.create((Name(name.into()),)).unwrap());
@@ -317,7 +317,7 @@ fn a_write_that_takes_away_what_is_there_takes_nothing_of_others() {
     let other = Universe::new();
     other
         .registry()
-        .register_written_as("name", write_name, read_name)
+        .register_written_as::<Name, _, _>("name", write_name, read_name)
         .unwrap();
     let loaded = World::from_snapshot(&file, other).unwrap();
     assert_eq!(loaded.get::<Name>(names[2]).unwrap().0, "three");

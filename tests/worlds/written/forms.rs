@@ -96,10 +96,10 @@ pub(super) fn read_name(bytes: &[u8], _: &EntityMap) -> Result<Name, std::string
 fn register(registry: &FragmentRegistry) {
     registry.register_plain_as::<u32>("health").unwrap();
     registry
-        .register_written_as("name", write_name, read_name)
+        .register_written_as::<Name, _, _>("name", write_name, read_name)
         .unwrap();
     registry
-        .register_written_as("order", write_order, read_order)
+        .register_written_as::<Order, _, _>("order", write_order, read_order)
         .unwrap();
     let write = |pack: &Pack, bytes: &mut Vec<u8>| {
         for (what, count) in &pack.0 {
@@ -115,16 +115,18 @@ fn register(registry: &FragmentRegistry) {
         }
         Ok(Pack(pack))
     };
-    registry.register_written_as("pack", write, read).unwrap();
     registry
-        .register_written_shared_as(
+        .register_written_as::<Pack, _, _>("pack", write, read)
+        .unwrap();
+    registry
+        .register_written_as::<Shared<Faction>, _, _>(
             "faction",
             |faction: &Faction, bytes| bytes.extend(faction.0.as_bytes()),
             |bytes, _| String::from_utf8(bytes.to_vec()).map(Faction),
         )
         .unwrap();
     registry
-        .register_written_const_shared_as(
+        .register_written_as::<ConstShared<Banner>, _, _>(
             "banner",
             |banner: &Banner, bytes| bytes.extend(banner.0.iter().flat_map(|n| n.to_le_bytes())),
             |bytes, _| match bytes.as_chunks() {

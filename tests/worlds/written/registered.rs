@@ -9,7 +9,7 @@ use megachunk::world::SnapshotError;
 
 use crate::written::all;
 use crate::written::forms::{
-    Name, Pack, filled, read_name, read_order, universe, write_name, write_order,
+    Name, Order, Pack, filled, read_name, read_order, universe, write_name, write_order,
 };
 
 #[test]
@@ -33,14 +33,14 @@ fn what_is_plain_in_a_file_and_written_here_or_the_other_way_round_is_an_error_t
             .unwrap();
         universe
             .registry()
-            .register_written_as("order", write_order, read_order)
+            .register_written_as::<Order, _, _>("order", write_order, read_order)
             .unwrap();
         let pack = |bytes: &[u8], _: &EntityMap| {
             Ok::<_, &str>(Pack(vec![(String::new(), bytes.len() as u32)]))
         };
         universe
             .registry()
-            .register_written_as("pack", |_: &Pack, _| {}, pack)
+            .register_written_as::<Pack, _, _>("pack", |_: &Pack, _| {}, pack)
             .unwrap();
         universe
     };
@@ -72,7 +72,7 @@ fn what_is_plain_in_a_file_and_written_here_or_the_other_way_round_is_an_error_t
     renamed.registry().register_plain_as::<u32>("name").unwrap();
     renamed
         .registry()
-        .register_written_as("name.2", write_name, read_name)
+        .register_written_as::<Name, _, _>("name.2", write_name, read_name)
         .unwrap();
     let mut come = World::from_snapshot(&was_plain, renamed).unwrap();
     let mut old = Query::<&u32>::new(&come).unwrap();
@@ -105,18 +105,18 @@ fn the_first_that_is_said_of_how_a_type_is_saved_stays() {
     let write = |number: &u32, bytes: &mut Vec<u8>| bytes.extend(number.to_le_bytes());
     let read = |bytes: &[u8], _: &EntityMap| bytes.try_into().map(u32::from_le_bytes);
     let refused = registry
-        .register_written_as("number", write, read)
+        .register_written_as::<u32, _, _>("number", write, read)
         .unwrap_err();
     let told = "number is registered already, as plain data: that stays";
     assert_eq!(refused.to_string(), told);
     let other = FragmentRegistry::new();
     let id = other
-        .register_written_as("number", write, read)
+        .register_written_as::<u32, _, _>("number", write, read)
         .unwrap()
         .id();
     assert_eq!(
         other
-            .register_written_as("number", write, read)
+            .register_written_as::<u32, _, _>("number", write, read)
             .unwrap()
             .id(),
         id
@@ -135,7 +135,9 @@ fn the_first_that_is_said_of_how_a_type_is_saved_stays() {
     let info = other.of::<u32>().unwrap();
     // Nothing has come of what was refused.
     assert!(info.is_written() && info.clone_value().is_none());
-    let refused = other.register_written_as("other", write, read).unwrap_err();
+    let refused = other
+        .register_written_as::<u32, _, _>("other", write, read)
+        .unwrap_err();
     assert!(
         matches!(refused, FragmentError::NamedOtherwise { .. }),
         "{refused}"
@@ -144,7 +146,7 @@ fn the_first_that_is_said_of_how_a_type_is_saved_stays() {
     struct Tag;
     let nothing = |_: &[u8], _: &EntityMap| Ok::<_, &str>(Tag);
     let refused = registry
-        .register_written_as("tag", |_: &Tag, _| {}, nothing)
+        .register_written_as::<Tag, _, _>("tag", |_: &Tag, _| {}, nothing)
         .unwrap_err();
     assert!(
         matches!(

@@ -7,7 +7,7 @@ use super::Saved;
 use super::tests::{NOTHING, sealed};
 use crate::archetype::Universe;
 use crate::entity::{Entity, EntityIndex, EntityMap};
-use crate::fragment::FragmentKind;
+use crate::fragment::{ConstShared, FragmentKind, PerChunk, Shared};
 use crate::world::snapshot::checksum::Checksum;
 use crate::world::snapshot::format::{FORMAT, FULL_CHUNK, Header, kind_byte};
 use crate::world::snapshot::{LoadOptions, SnapshotError};
@@ -154,10 +154,12 @@ fn universe() -> Universe {
     let universe = Universe::ordered();
     let registry = universe.registry();
     registry.register_plain_as::<u32>("number").unwrap();
-    registry.register_plain_chunk_as::<u32>("weather").unwrap();
-    registry.register_plain_shared_as::<u32>("team").unwrap();
     registry
-        .register_plain_const_shared_as::<u32>("party")
+        .register_plain_as::<PerChunk<u32>>("weather")
+        .unwrap();
+    registry.register_plain_as::<Shared<u32>>("team").unwrap();
+    registry
+        .register_plain_as::<ConstShared<u32>>("party")
         .unwrap();
     universe
 }

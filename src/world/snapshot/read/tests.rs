@@ -226,7 +226,9 @@ fn a_column_of_written_values_is_as_long_as_their_lengths_say() {
         let universe = Universe::ordered();
         let write = |text: &String, bytes: &mut Vec<u8>| bytes.extend(text.as_bytes());
         let read = |bytes: &[u8], _: &EntityMap| String::from_utf8(bytes.to_vec());
-        let registered = universe.registry().register_written_as("text", write, read);
+        let registered = universe
+            .registry()
+            .register_written_as::<String, _, _>("text", write, read);
         registered.unwrap();
         universe
     };

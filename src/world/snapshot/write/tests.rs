@@ -3,7 +3,7 @@
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 
 use super::*;
-use crate::fragment::Bundle;
+use crate::fragment::{Bundle, ConstShared, PerChunk};
 
 /// A file that counts the calls that write to it.
 struct Counted {
@@ -35,8 +35,8 @@ fn world() -> World {
     registry.register_plain::<u32>().unwrap();
     registry.register_plain::<u64>().unwrap();
     registry.register_enableable::<u64>().unwrap();
-    registry.register_plain_const_shared::<u16>().unwrap();
-    registry.register_plain_chunk::<i64>().unwrap();
+    registry.register_plain::<ConstShared<u16>>().unwrap();
+    registry.register_plain::<PerChunk<i64>>().unwrap();
     for team in 0..500_u16 {
         let one = world.create((7_u32, u64::from(team)).const_shared(team));
         let one = one.unwrap();

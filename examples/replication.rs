@@ -329,8 +329,12 @@ impl Client {
         for &there in &welcome.named {
             know(&world, &mut here, there)?;
         }
-        let (mut seen, come) =
-            World::from_snapshot_remapped(&welcome.seen, world.universe(), &here)?;
+        let (mut seen, come) = World::from_snapshot_remapped(
+            &welcome.seen,
+            world.universe(),
+            &here,
+            &Default::default(),
+        )?;
         seen.move_all_to(&mut world)?;
         here.extend(&come);
         Ok(Self {

@@ -110,8 +110,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let path = std::env::temp_dir().join(format!("megachunk-example-{}.world", std::process::id()));
     assert!(world.unnamed(&SnapshotOptions::new())?.is_empty());
-    world.save(&path)?;
-    let hash = world.state_hash()?;
+    world.save(&path, &Default::default())?;
+    let hash = world.state_hash(&Default::default())?;
     println!(
         "saved {} entities in {} bytes, state {hash:016x}",
         world.count(),
@@ -121,13 +121,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Another run of the program: a fresh universe that knows the same fragments.
     let universe = Universe::new();
     register(universe.registry())?;
-    let mut loaded = World::load(&path, universe)?;
+    let mut loaded = World::load(&path, universe, &Default::default())?;
     println!(
         "loaded {} entities, state {:016x}",
         loaded.count(),
-        loaded.state_hash()?
+        loaded.state_hash(&Default::default())?
     );
-    assert_eq!(loaded.state_hash()?, hash);
+    assert_eq!(loaded.state_hash(&Default::default())?, hash);
     assert_eq!(loaded.get::<Position>(players[3])?.x, 3.0);
     assert_eq!(loaded.shared::<Team>(players[3])?, &Team(3));
 
@@ -167,7 +167,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::write(&path, bytes)?;
     let universe = Universe::new();
     register(universe.registry())?;
-    let error = World::load(&path, universe)
+    let error = World::load(&path, universe, &Default::default())
         .err()
         .ok_or("it should be refused")?;
     println!("refused: {error}");

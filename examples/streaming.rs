@@ -62,7 +62,7 @@ fn save_regions(directory: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
             let _ = world.create_batch(animals)?;
         }
         let file = directory.join(format!("region-{region}.world"));
-        world.save(&file)?;
+        world.save(&file, &Default::default())?;
         files.push(file);
     }
     Ok(files)
@@ -77,7 +77,12 @@ fn load(
 ) {
     for region in wanted {
         let begin = Instant::now();
-        let come = World::load_remapped(&files[region as usize], universe, &EntityMap::default());
+        let come = World::load_remapped(
+            &files[region as usize],
+            universe,
+            &EntityMap::default(),
+            &Default::default(),
+        );
         let come = come.map(|(world, entities)| (region, world, entities, begin.elapsed()));
         if loaded.send(come).is_err() {
             return;

@@ -226,7 +226,7 @@ fn delayed_signals_of_a_file_that_nobody_asks_for_are_said_to_end_once() {
         world.collect_signals();
         let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
         let said = || std::mem::take(&mut *heard.lock().unwrap());
-        let mut loaded = World::from_snapshot(&file, state()).unwrap();
+        let mut loaded = World::from_snapshot(&file, state(), &Default::default()).unwrap();
         loaded.collect_signals();
         loaded.signal::<u32>("signal 10").unwrap();
         loaded.advance_time(after(1));

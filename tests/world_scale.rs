@@ -119,13 +119,13 @@ fn a_world_of_ten_million_entities_comes_back_from_a_file() {
     let gone: Vec<Entity> = all.iter().copied().step_by(2).collect();
     assert!(world.destroy_slice(&gone).is_clean());
     clock.lap("half destroyed");
-    let hash = world.state_hash().unwrap();
+    let hash = world.state_hash(&Default::default()).unwrap();
     clock.lap("hashed");
     let report = world.compact(Budget::Unlimited);
     clock.lap("compacted");
     assert!(report.is_done && report.entities > 0);
     assert_eq!(
-        world.state_hash().unwrap(),
+        world.state_hash(&Default::default()).unwrap(),
         hash,
         "compaction changed something"
     );
@@ -135,13 +135,17 @@ fn a_world_of_ten_million_entities_comes_back_from_a_file() {
 
     let path = std::env::temp_dir().join(format!("megachunk-scale-{}", std::process::id()));
     clock = Clock(Instant::now());
-    world.save(&path).unwrap();
+    world.save(&path, &Default::default()).unwrap();
     clock.lap("saved");
-    let loaded = World::load(&path, universe().unwrap());
+    let loaded = World::load(&path, universe().unwrap(), &Default::default());
     clock.lap("loaded");
     std::fs::remove_file(&path).unwrap();
     let loaded = loaded.unwrap();
-    assert_eq!(loaded.state_hash().unwrap(), hash, "the same state");
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        hash,
+        "the same state"
+    );
     assert_eq!(loaded.count(), all.len() - gone.len());
     for (n, &entity) in all.iter().enumerate().step_by(997) {
         let position = Position([n as f32 + 10.0, 6.0, 4.5]);

@@ -176,7 +176,7 @@ impl Report {
         self.entities = world.count();
         // The film's actors are outside.
         let options = SnapshotOptions::new().skip_not_plain();
-        let hash = world.state_hash_with(&options).map_err(CityError::of)?;
+        let hash = world.state_hash(&options).map_err(CityError::of)?;
         self.state_hash = format!("{hash:016x}");
         self.chunk_mib = world.stats().chunk_bytes as f64 / f64::from(1 << 20);
         Ok(())

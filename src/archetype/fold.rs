@@ -335,7 +335,7 @@ mod tests {
         let bytes = world.to_snapshot(&SnapshotOptions::new()).unwrap();
         let universe = Universe::new();
         universe.registry().register_plain::<u32>().unwrap();
-        let mut copy = World::from_snapshot(&bytes, universe).unwrap();
+        let mut copy = World::from_snapshot(&bytes, universe, &Default::default()).unwrap();
         assert!(used(&copy).chunks[0].is_folded() && !used(&world).chunks[0].is_folded());
         for world in [&mut world, &mut copy] {
             assert!(world.compact(Budget::Unlimited).is_done);

@@ -25,7 +25,7 @@ use crate::hashers::ByNumbers;
 /// let saved = world.to_snapshot(&Default::default())?;
 ///
 /// let nobody = Default::default();
-/// let (copy, entities) = World::from_snapshot_remapped(&saved, &universe, &nobody)?;
+/// let (copy, entities) = World::from_snapshot_remapped(&saved, &universe, &nobody, &Default::default())?;
 /// let new = entities.get(ant).expect("it was saved");
 /// assert!(copy.exists(new) && world.exists(ant) && new != ant);
 /// assert_eq!(entities.get(bee), None);

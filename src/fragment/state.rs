@@ -187,7 +187,7 @@ impl FragmentRegistry {
     ///
     /// let universe = Universe::new();
     /// universe.registry().register_state::<Score>()?;
-    /// let loaded = World::from_snapshot(&saved, universe)?;
+    /// let loaded = World::from_snapshot(&saved, universe, &Default::default())?;
     /// assert_eq!(loaded.resources().get(), Some(&score));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -260,7 +260,8 @@ impl FragmentRegistry {
     /// let (ant, bee) = (world.create(())?, world.create(())?);
     /// world.resources_mut().insert(Queue(vec![bee, ant]));
     /// let saved = world.to_snapshot(&Default::default())?;
-    /// let (copy, entities) = World::from_snapshot_remapped(&saved, world.universe(), &Default::default())?;
+    /// let universe = world.universe();
+    /// let (copy, entities) = World::from_snapshot_remapped(&saved, universe, &Default::default(), &Default::default())?;
     /// let expected = [bee, ant].map(|entity| entities.get(entity).unwrap());
     /// assert_eq!(copy.resources().get::<Queue>().unwrap().0, expected);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -187,7 +187,8 @@ impl FragmentRegistry {
     /// let ant = world.create((Order::Say("here".into()),))?;
     /// let bee = world.create((Order::Follow(ant),))?;
     /// let saved = world.to_snapshot(&Default::default())?;
-    /// let (copy, come) = World::from_snapshot_remapped(&saved, world.universe(), &Default::default())?;
+    /// let universe = world.universe();
+    /// let (copy, come) = World::from_snapshot_remapped(&saved, universe, &Default::default(), &Default::default())?;
     /// let [ant, bee] = [ant, bee].map(|entity| come.get(entity).unwrap());
     /// assert_eq!(copy.get::<Order>(ant)?, &Order::Say("here".into()));
     /// assert_eq!(copy.get::<Order>(bee)?, &Order::Follow(ant));

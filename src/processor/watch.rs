@@ -79,9 +79,9 @@ impl Schedule {
     /// schedule
     ///     .add(processor("grow", |mut all: QueryRun<&mut u32>| all.for_each(|size| *size += 1)))
     ///     .add(processor("rest", |_: QueryRun<&u32>| {}).after("grow"));
-    /// let (mut last, mut changed) = (world.state_hash()?, Vec::new());
+    /// let (mut last, mut changed) = (world.state_hash(&Default::default())?, Vec::new());
     /// schedule.run_watched(&mut world, |world, name| {
-    ///     let hash = world.state_hash().expect("all is plain");
+    ///     let hash = world.state_hash(&Default::default()).expect("all is plain");
     ///     if core::mem::replace(&mut last, hash) != hash {
     ///         changed.push(name.to_owned());
     ///     }

@@ -30,7 +30,7 @@ impl World {
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<Sprite>("sprite")?;
     /// universe.registry().require::<Sprite, Transform>()?;
-    /// let mut world = World::from_snapshot(&file, universe)?;
+    /// let mut world = World::from_snapshot(&file, universe, &Default::default())?;
     /// assert!(!world.has::<Transform>(tree)?);
     /// assert_eq!(world.add_required()?, 1);
     /// assert!(world.has::<Transform>(tree)?);

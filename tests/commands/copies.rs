@@ -58,7 +58,7 @@ fn ordered() -> World {
 /// A hash of all entities and their plain values.
 fn hash(world: &World) -> u64 {
     let options = SnapshotOptions::new().skip_not_plain();
-    world.state_hash_with(&options).unwrap()
+    world.state_hash(&options).unwrap()
 }
 
 /// A world, and nothing but it in its universe.

@@ -86,8 +86,8 @@ fn what_is_recorded_by_number_is_what_is_recorded_by_type() {
     dynamic.check().unwrap();
     assert_eq!(typed.count(), 6);
     assert_eq!(
-        typed.state_hash().unwrap(),
-        dynamic.state_hash().unwrap(),
+        typed.state_hash(&Default::default()).unwrap(),
+        dynamic.state_hash(&Default::default()).unwrap(),
         "the same worlds"
     );
 }

@@ -217,7 +217,7 @@ fn trees_are_trees_in_each_copy() {
 /// A hash of all entities and their plain values.
 fn hash(world: &World) -> u64 {
     let options = SnapshotOptions::new().skip_not_plain();
-    world.state_hash_with(&options).unwrap()
+    world.state_hash(&options).unwrap()
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn record(commands: &mut Commands<'_>, entity: Entity, energy: u64, seed: u64) {
 
 /// All that can be seen of a world.
 fn look(world: &mut World, seen: &mut Vec<u64>) {
-    seen.push(world.state_hash().unwrap_or(0));
+    seen.push(world.state_hash(&Default::default()).unwrap_or(0));
     seen.push(world.count() as u64);
     let mut chunks = Query::<(Entity, &Energy)>::new(world).unwrap();
     chunks
@@ -213,7 +213,7 @@ fn run_script(pool: &ThreadPool, seed: u64) -> Vec<u64> {
             let report = world.flush();
             assert_eq!(report.by_chance, 0, "{report:?}");
             world.check().unwrap();
-            seen.push(world.state_hash().unwrap());
+            seen.push(world.state_hash(&Default::default()).unwrap());
         }
         seen
     })

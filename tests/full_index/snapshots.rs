@@ -24,7 +24,12 @@ fn a_snapshot_that_finds_too_few_ids_leaves_none_taken() {
             for entity in last.drain(..left) {
                 world.release(entity).unwrap();
             }
-            let come = World::from_snapshot_remapped(&saved, &universe, &EntityMap::default());
+            let come = World::from_snapshot_remapped(
+                &saved,
+                &universe,
+                &EntityMap::default(),
+                &Default::default(),
+            );
             match come {
                 Ok((come, entities)) => {
                     assert!(left >= 900);

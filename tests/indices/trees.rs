@@ -288,7 +288,8 @@ fn it_leads_on_in_a_world_that_comes_back_with_new_ids() {
     let all = chain(&mut world, 20);
     let saved = world.to_snapshot(&SnapshotOptions::default()).unwrap();
     let nobody = Default::default();
-    let (copy, new) = World::from_snapshot_remapped(&saved, &universe, &nobody).unwrap();
+    let (copy, new) =
+        World::from_snapshot_remapped(&saved, &universe, &nobody, &Default::default()).unwrap();
     let mut index = Index::new(&copy).unwrap();
     index.update(&copy);
     let below: Vec<Entity> = index.descendants(new.get(all[0]).unwrap()).collect();

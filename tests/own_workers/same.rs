@@ -112,10 +112,10 @@ fn outcome() -> Outcome {
     universe.registry().register_plain::<u32>().unwrap();
     universe.registry().register_plain::<u64>().unwrap();
     universe.registry().register_plain::<u8>().unwrap();
-    let loaded = World::from_snapshot(&saved, universe).unwrap();
+    let loaded = World::from_snapshot(&saved, universe, &Default::default()).unwrap();
     Outcome {
-        hash: world.state_hash().unwrap(),
-        loaded: loaded.state_hash().unwrap(),
+        hash: world.state_hash(&Default::default()).unwrap(),
+        loaded: loaded.state_hash(&Default::default()).unwrap(),
         saved,
         sums,
         reports,

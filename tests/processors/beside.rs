@@ -540,7 +540,7 @@ fn left(seed: u64, execution: Execution) -> Left {
     let rows = rows.collect();
     let tally = world.resources().get::<Tally>();
     Left {
-        hash: world.state_hash().expect("all is plain"),
+        hash: world.state_hash(&Default::default()).expect("all is plain"),
         rows,
         version: world.version(),
         tally: tally.expect("it is there").0,
@@ -642,7 +642,7 @@ fn a_world_is_loaded_and_hashed_though_the_pool_has_no_time() {
     world.registry().register_plain::<u32>().expect("it is new");
     let all = world.create_batch((0..300_000_u32).map(|n| (n,)));
     let _ = all.expect("there is room");
-    let expected = world.state_hash().expect("it is plain");
+    let expected = world.state_hash(&Default::default()).expect("it is plain");
     let saved = world.to_snapshot(&Default::default()).expect("it is plain");
     let held = Held::new();
     let (done, told) = std::sync::mpsc::channel();
@@ -652,11 +652,13 @@ fn a_world_is_loaded_and_hashed_though_the_pool_has_no_time() {
             .registry()
             .register_plain::<u32>()
             .expect("it is new");
-        let loaded = World::from_snapshot(&saved, universe).expect("it is whole");
+        let loaded =
+            World::from_snapshot(&saved, universe, &Default::default()).expect("it is whole");
         let nobody = Default::default();
-        let copy = World::from_snapshot_remapped(&saved, loaded.universe(), &nobody);
+        let copy =
+            World::from_snapshot_remapped(&saved, loaded.universe(), &nobody, &Default::default());
         assert_eq!(copy.expect("there is room").0.count(), 300_000);
-        let hash = loaded.state_hash().expect("it is plain");
+        let hash = loaded.state_hash(&Default::default()).expect("it is plain");
         done.send(hash).expect("somebody listens");
     });
     let found = told.recv_timeout(std::time::Duration::from_secs(60));

@@ -469,7 +469,11 @@ fn who_runs_every_so_many_ticks_goes_by_their_numbers_alone() {
     let saved = game.world().to_snapshot(&SnapshotOptions::new());
     let universe = Universe::new();
     Time::register(universe.registry()).expect("nobody else is called so");
-    let loaded = World::from_snapshot(&saved.expect("it can be saved"), universe);
+    let loaded = World::from_snapshot(
+        &saved.expect("it can be saved"),
+        universe,
+        &Default::default(),
+    );
     let mut loaded = loaded.expect("it was saved");
     loaded.resources_mut().insert(Said::default());
     let mut again = Simulation::continuing(loaded, schedule(false));

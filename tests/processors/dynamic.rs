@@ -179,7 +179,10 @@ fn dynamic_processors_do_what_typed_ones_do_for_any_number_of_threads() {
                     let report = run(&mut schedule, &mut world);
                     assert!(report.flush.is_clean());
                     assert_eq!(report.ran, 4);
-                    hashes.push((world.state_hash(), report.flush.destroyed));
+                    hashes.push((
+                        world.state_hash(&Default::default()),
+                        report.flush.destroyed,
+                    ));
                 }
                 let sum = world.resources().get::<Sum>().unwrap().0;
                 (hashes, sum, said(&mut world))

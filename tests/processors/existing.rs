@@ -36,7 +36,8 @@ fn who_was_loaded_is_shown_by_the_first_run_to_who_wants_that() {
     let universe = Universe::new();
     let registered = universe.registry().register_plain::<Lit>();
     registered.expect("it is new");
-    let mut loaded = World::from_snapshot(&file, universe).expect("it is loaded");
+    let mut loaded =
+        World::from_snapshot(&file, universe, &Default::default()).expect("it is loaded");
     let (shown, not) = (Shown::default(), Shown::default());
     let mut schedule = Schedule::new();
     let lamps = observing_processor::<Lit, ()>("lamps", Observed::COME, noting(&shown));

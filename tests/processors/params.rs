@@ -386,7 +386,7 @@ fn ids_are_given_in_order_in_an_ordered_universe() {
         let report = world.flush();
         assert!(report.created > 2);
         assert_eq!(report.by_chance, 0);
-        world.state_hash()
+        world.state_hash(&Default::default())
     };
     assert_eq!(create(1), create(4));
 }

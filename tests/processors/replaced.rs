@@ -259,7 +259,8 @@ fn signals_that_wait_in_the_world_that_comes_are_heard() {
     for _ in 0..3 {
         simulation.advance(10 * MS).expect("it runs");
         assert_eq!(simulation.world().get::<Lit>(lamp).expect("it lives").0, 2);
-        let loaded = World::from_snapshot(&saved, universe()).expect("it is loaded");
+        let loaded =
+            World::from_snapshot(&saved, universe(), &Default::default()).expect("it is loaded");
         drop(simulation.roll_back_to(loaded));
         assert_eq!(simulation.world().get::<Lit>(lamp).expect("it lives").0, 1);
         assert_eq!(simulation.tick(), 1);

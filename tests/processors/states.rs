@@ -431,7 +431,7 @@ fn states_go_back_in_place_with_what_was_asked_for_and_who_lives_within_them() {
     let mut hashes = Vec::new();
     for _ in 0..12 {
         straight.advance(TICK).unwrap();
-        hashes.push(straight.world().state_hash().unwrap());
+        hashes.push(straight.world().state_hash(&Default::default()).unwrap());
     }
     assert_eq!(straight.world().resources().get(), Some(&[1_u32, 1]));
     assert_eq!(screen(straight.world()), Over);
@@ -448,7 +448,11 @@ fn states_go_back_in_place_with_what_was_asked_for_and_who_lives_within_them() {
         assert_eq!(back.tick(), tick as u64);
         for hash in &hashes[tick..] {
             back.advance(TICK).unwrap();
-            assert_eq!(back.world().state_hash().unwrap(), *hash, "from {tick}");
+            assert_eq!(
+                back.world().state_hash(&Default::default()).unwrap(),
+                *hash,
+                "from {tick}"
+            );
         }
     }
     assert_eq!(back.world().resources().get(), Some(&[1_u32, 1]));
@@ -466,9 +470,13 @@ fn states_are_saved_and_loaded_at_each_moment() {
         saved.push(played.world().to_snapshot(&SnapshotOptions::new()).unwrap());
         played.advance(TICK).unwrap();
     }
-    let end = played.world().state_hash().unwrap();
+    let end = played.world().state_hash(&Default::default()).unwrap();
     for (tick, saved) in saved.iter().enumerate() {
-        drop(played.roll_back_to(World::from_snapshot(saved, universe()).unwrap()));
+        drop(
+            played.roll_back_to(
+                World::from_snapshot(saved, universe(), &Default::default()).unwrap(),
+            ),
+        );
         played.world_mut().init_state(Over);
         // The first was made before any tick: there is no time in it.
         let ticks = if tick == 0 { 0 } else { played.tick() };
@@ -476,7 +484,11 @@ fn states_are_saved_and_loaded_at_each_moment() {
         for _ in ticks..12 {
             played.advance(TICK).unwrap();
         }
-        assert_eq!(played.world().state_hash().unwrap(), end, "from {tick}");
+        assert_eq!(
+            played.world().state_hash(&Default::default()).unwrap(),
+            end,
+            "from {tick}"
+        );
         assert_eq!(
             played.world().resources().get(),
             Some(&[1_u32, 1]),
@@ -518,7 +530,9 @@ fn states_with_fields_are_saved_and_name_whom_they_named() {
     world.registry().register_plain::<u8>().unwrap();
     let saved = world.to_snapshot(&Default::default()).unwrap();
     let others = EntityMap::default();
-    let (copy, come) = World::from_snapshot_remapped(&saved, world.universe(), &others).unwrap();
+    let (copy, come) =
+        World::from_snapshot_remapped(&saved, world.universe(), &others, &Default::default())
+            .unwrap();
     let player = come.get(player).unwrap();
     let state = copy.resources().get::<State<Pause>>().unwrap();
     assert_eq!(state.current(), Pause::By(player));

@@ -92,7 +92,7 @@ fn played() -> World {
 }
 
 fn load<S: megachunk::processor::States + Plain>(saved: &[u8]) -> Result<World, SnapshotError> {
-    World::from_snapshot(saved, universe::<S>())
+    World::from_snapshot(saved, universe::<S>(), &Default::default())
 }
 
 #[test]
@@ -117,7 +117,10 @@ fn an_enum_with_more_states_finds_those_of_old_files_by_their_names() {
     let saved = world.to_snapshot(&Default::default()).unwrap();
     assert_eq!(SnapshotSummary::of(&saved).unwrap().format, 7);
     let same = load::<then::Screen>(&saved).unwrap();
-    assert_eq!(same.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(
+        same.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
 
     use now::Screen::{Menu, Over, Playing};
     let world = load::<now::Screen>(&saved).unwrap();
@@ -146,8 +149,13 @@ fn an_enum_with_more_states_finds_those_of_old_files_by_their_names() {
     world.check().unwrap();
     // What is saved now is read again, and with new ids.
     let saved = world.to_snapshot(&Default::default()).unwrap();
-    let (copy, come) =
-        World::from_snapshot_remapped(&saved, world.universe(), &Default::default()).unwrap();
+    let (copy, come) = World::from_snapshot_remapped(
+        &saved,
+        world.universe(),
+        &Default::default(),
+        &Default::default(),
+    )
+    .unwrap();
     let over = come.get(of[2][0]).unwrap();
     assert_eq!(copy.get::<WithinState<now::Screen>>(over).unwrap().0, Over);
 }
@@ -202,7 +210,7 @@ fn a_state_that_the_enum_does_not_have_any_more_is_refused_by_its_name() {
         _ => WithinState(less::Screen::Playing),
     };
     let options = LoadOptions::new().convert("screen.within", become_playing);
-    let world = World::from_snapshot_with(&own, universe::<less::Screen>(), &options).unwrap();
+    let world = World::from_snapshot(&own, universe::<less::Screen>(), &options).unwrap();
     let within = world.get::<WithinState<less::Screen>>(lives).unwrap();
     assert_eq!(within.0, less::Screen::Playing);
 }

@@ -67,7 +67,10 @@ type Steps = Vec<(String, u64)>;
 fn watch(world: &mut World, schedule: &mut Schedule) -> (ScheduleReport, Steps) {
     let mut steps = Steps::new();
     let report = schedule.run_watched(world, |world, name| {
-        steps.push((name.to_owned(), world.state_hash().unwrap()));
+        steps.push((
+            name.to_owned(),
+            world.state_hash(&Default::default()).unwrap(),
+        ));
     });
     (report.unwrap(), steps)
 }
@@ -79,7 +82,10 @@ fn a_watched_run_does_what_any_other_does_and_shows_each_step() {
     for _ in 0..12 {
         let (report, steps) = watch(&mut one, &mut watched);
         assert_eq!(report, plain.run(&mut two).unwrap());
-        assert_eq!(one.state_hash().unwrap(), two.state_hash().unwrap());
+        assert_eq!(
+            one.state_hash(&Default::default()).unwrap(),
+            two.state_hash(&Default::default()).unwrap()
+        );
         let rows =
             |world: &World| -> Vec<Entity> { world.read::<Entity, ()>().unwrap().iter().collect() };
         assert_eq!(rows(&one), rows(&two));
@@ -101,7 +107,10 @@ fn a_watched_run_does_what_any_other_does_and_shows_each_step() {
         assert_eq!(steps[land].1, steps[land - 1].1);
         assert_ne!(steps[at("alone")].1, steps[at("alone") - 1].1);
         assert_eq!(names.last(), Some(&"flush after late"));
-        assert_eq!(steps.last().unwrap().1, one.state_hash().unwrap());
+        assert_eq!(
+            steps.last().unwrap().1,
+            one.state_hash(&Default::default()).unwrap()
+        );
     }
 }
 
@@ -187,7 +196,8 @@ fn a_simulation_is_watched_tick_by_tick() {
     let report = simulation.advance_watched(elapsed, |_, name| falls += u32::from(name == "fall"));
     assert_eq!(report.unwrap(), other.advance(elapsed).unwrap());
     assert_eq!((falls, simulation.tick()), (3, 3));
-    let hashes = [&simulation, &other].map(|one| one.world().state_hash().unwrap());
+    let hashes =
+        [&simulation, &other].map(|one| one.world().state_hash(&Default::default()).unwrap());
     assert_eq!(hashes[0], hashes[1]);
 }
 

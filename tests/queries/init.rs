@@ -79,7 +79,7 @@ fn what_recorders_of_chunks_record_is_the_same_for_any_number_of_threads() {
             }
             world.check().unwrap();
             world.registry().register_plain::<Heat>().unwrap();
-            world.state_hash().unwrap()
+            world.state_hash(&Default::default()).unwrap()
         })
     });
     assert_eq!(hashes[0], hashes[1]);

@@ -38,7 +38,7 @@ fn load(file: &[u8], options: &LoadOptions) -> Result<[Second; 2], SnapshotError
     let registry = universe.registry();
     registry.register_plain_as::<Second>("health").unwrap();
     registry.register_state_as::<Second>("health").unwrap();
-    let world = World::from_snapshot_with(file, universe, options)?;
+    let world = World::from_snapshot(file, universe, options)?;
     let value = *world.read::<&Second, ()>().unwrap().iter().next().unwrap();
     Ok([value, *world.resources().get().unwrap()])
 }
@@ -67,7 +67,7 @@ fn a_form_that_was_named_is_taken_and_no_other() {
         .skip_state("health")
         .take_as_is::<Turned>("health");
     assert!(
-        !World::from_snapshot_with(&turned, of_fragments(), &skipped)
+        !World::from_snapshot(&turned, of_fragments(), &skipped)
             .unwrap()
             .is_empty()
     );
@@ -94,7 +94,7 @@ fn load_state(file: &[u8], options: &LoadOptions) -> Result<Second, SnapshotErro
     let universe = Universe::new();
     let registry = universe.registry();
     registry.register_state_as::<Second>("health").unwrap();
-    let world = World::from_snapshot_with(file, universe, options)?;
+    let world = World::from_snapshot(file, universe, options)?;
     Ok(*world.resources().get().unwrap())
 }
 
@@ -157,7 +157,7 @@ fn which_bytes_are_a_value_is_asked_all_the_same() {
             .register_plain_as::<Flag>("flag")
             .unwrap();
         let options = LoadOptions::new().take_as_is::<Number>("flag");
-        World::from_snapshot_with(&bytes(&world), universe, &options)
+        World::from_snapshot(&bytes(&world), universe, &options)
     };
     assert_eq!(load(1).unwrap().count(), 1);
     let refused = load(2).unwrap_err();

@@ -33,7 +33,7 @@ fn world(count: u32) -> (World, Vec<Entity>) {
 fn bytes_of_a_snapshot_are_the_file_that_a_save_makes() {
     let (path, beside) = (Path::new("beside-whole"), Path::new("beside-bytes"));
     let (world, all) = world(500);
-    world.save(&path.0).unwrap();
+    world.save(&path.0, &Default::default()).unwrap();
     World::save_snapshot(&bytes(&world), &beside.0).unwrap();
     let read = |path: &Path| std::fs::read(&path.0).unwrap();
     assert_eq!(read(&beside), read(&path));

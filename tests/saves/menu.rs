@@ -62,7 +62,7 @@ fn world() -> (World, Card) {
 fn a_resource_is_read_before_anything_is_loaded() {
     let (world, card) = world();
     let path = Path::new("menu");
-    world.save(&path.0).unwrap();
+    world.save(&path.0, &Default::default()).unwrap();
     for summary in [
         SnapshotSummary::read(&path.0).unwrap(),
         SnapshotSummary::of(&bytes(&world)).unwrap(),

@@ -23,7 +23,7 @@ fn load(file: &[u8], options: &LoadOptions) -> Result<Vec<u32>, SnapshotError> {
     let universe = Universe::new();
     let registry = universe.registry();
     let known = ["health", "mana"].map(|name| registry.define_plain_as::<u32>(name).unwrap().id());
-    let world = World::from_snapshot_with(file, universe, options)?;
+    let world = World::from_snapshot(file, universe, options)?;
     let ant = world.read::<Entity, ()>().unwrap().iter().next().unwrap();
     let values = known.into_iter().filter_map(|id| {
         let values = world.get_dynamic(ant, id).ok()?;
@@ -150,7 +150,7 @@ fn one_role_of_a_name_is_renamed_alone() {
         registry
             .register_plain_as::<ConstShared<u32>>("side")
             .unwrap();
-        let world = World::from_snapshot_with(&file, universe, options)?;
+        let world = World::from_snapshot(&file, universe, options)?;
         let ant = world.read::<Entity, ()>().unwrap().iter().next().unwrap();
         Ok::<_, SnapshotError>((
             *world.get::<u32>(ant).unwrap(),
@@ -188,7 +188,7 @@ fn types_of_the_state_are_renamed_as_resources_and_in_signals() {
         let registry = universe.registry();
         registry.register_state_as::<u64>("a score").unwrap();
         registry.register_state_as::<u16>("an age").unwrap();
-        let world = World::from_snapshot_with(&file, universe, options)?;
+        let world = World::from_snapshot(&file, universe, options)?;
         let of = |world: &World| world.resources().get::<u64>().copied();
         let waiting = world.pending().delayed_signals;
         Ok::<_, SnapshotError>((of(&world), world.resources().get::<u16>().copied(), waiting))

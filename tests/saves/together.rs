@@ -66,7 +66,7 @@ fn loaded(file: &[u8]) -> World {
         .require_with::<Heat, Token>(made)
         .unwrap();
     let options = LoadOptions::new().skip("mana").skip("stamina");
-    World::from_snapshot_with(file, universe, &options).unwrap()
+    World::from_snapshot(file, universe, &options).unwrap()
 }
 
 #[test]

@@ -19,14 +19,19 @@ fn step(error: &SnapshotError) -> FileStep {
 fn a_file_says_at_which_step_it_failed() {
     let world = World::new();
     let there = Path::new("told-steps");
-    world.save(&there.0).unwrap();
+    world.save(&there.0, &Default::default()).unwrap();
     let folder = std::env::temp_dir();
-    let saved = world.save(&folder).unwrap_err();
+    let saved = world.save(&folder, &Default::default()).unwrap_err();
     assert_eq!(step(&saved), FileStep::Open);
-    let missing = World::load(there.0.with_extension("nowhere"), Universe::new()).unwrap_err();
+    let missing = World::load(
+        there.0.with_extension("nowhere"),
+        Universe::new(),
+        &Default::default(),
+    )
+    .unwrap_err();
     assert_eq!(step(&missing), FileStep::Open);
     let beside = folder.join("no such folder").join("file");
-    let beside = world.save(&beside).unwrap_err();
+    let beside = world.save(&beside, &Default::default()).unwrap_err();
     assert_eq!(step(&beside), FileStep::CreateBeside);
     assert!(
         beside
@@ -56,10 +61,10 @@ fn the_entity_is_named_whose_value_is_none() {
     let universe = Arc::new(plain(true));
     let (known, options) = (EntityMap::default(), LoadOptions::new());
     for refused in [
-        World::from_snapshot(&file, plain(true)).unwrap_err(),
-        World::from_snapshot_remapped_with(&file, &universe, &known, &options).unwrap_err(),
+        World::from_snapshot(&file, plain(true), &Default::default()).unwrap_err(),
+        World::from_snapshot_remapped(&file, &universe, &known, &options).unwrap_err(),
         // What was to be converted, by a closure of a type that it is not.
-        World::from_snapshot_with(
+        World::from_snapshot(
             &file,
             plain(true),
             &options.convert("flag", |flag: Flag| flag),
@@ -110,13 +115,14 @@ fn the_entity_is_named_whose_bytes_were_not_read() {
     let _ = world.create_batch((0..200_u64).map(|n| (n,))).unwrap();
     let all: Vec<Entity> = (0..200_u16).map(|n| world.create((n,)).unwrap()).collect();
     let file = bytes(&world);
-    let refused = World::from_snapshot(&file, universe(true)).unwrap_err();
+    let refused = World::from_snapshot(&file, universe(true), &Default::default()).unwrap_err();
     let SnapshotError::NotRead { entity, reason, .. } = &refused else {
         panic!("{refused}");
     };
     assert_eq!((*entity, &**reason), (Some(all[7]), "seven"));
     let anew = Arc::new(universe(true));
-    let again = World::from_snapshot_remapped(&file, &anew, &EntityMap::default());
+    let again =
+        World::from_snapshot_remapped(&file, &anew, &EntityMap::default(), &Default::default());
     assert_eq!(again.unwrap_err(), refused);
 }
 
@@ -137,7 +143,8 @@ fn a_value_that_is_many_names_nobody() {
     };
     let mut world = World::of(&Arc::new(universe(false))).unwrap();
     world.create(().const_shared(2_u8)).unwrap();
-    let refused = World::from_snapshot(&bytes(&world), universe(true)).unwrap_err();
+    let refused =
+        World::from_snapshot(&bytes(&world), universe(true), &Default::default()).unwrap_err();
     assert!(
         matches!(refused, SnapshotError::NotAValue { entity: None, .. }),
         "{refused}"

@@ -29,7 +29,7 @@ megachunk::plain!(Turned { most, now });
 /// The file, opened and saved by who has read of its fragments in an error.
 fn through_a_tool(file: &[u8]) -> Vec<u8> {
     let universe = Universe::new();
-    let refused = World::from_snapshot(file, Universe::new()).unwrap_err();
+    let refused = World::from_snapshot(file, Universe::new(), &Default::default()).unwrap_err();
     let SnapshotError::Unregistered { fragments, .. } = refused else {
         panic!("{refused}");
     };
@@ -43,7 +43,7 @@ fn through_a_tool(file: &[u8]) -> Vec<u8> {
         let defined = registry.define_plain_shaped(&missing.name, layout.unwrap(), missing.shape);
         assert_eq!(defined.unwrap().shape(), missing.shape);
     }
-    bytes(&World::from_snapshot(file, universe).unwrap())
+    bytes(&World::from_snapshot(file, universe, &Default::default()).unwrap())
 }
 
 fn registered<T: Plain>() -> Universe {
@@ -66,9 +66,10 @@ fn a_tool_does_not_take_the_shapes_out_of_a_file() {
         SnapshotSummary::of(&again).unwrap().fragments[0].shape,
         Health::SHAPE
     );
-    let loaded = World::from_snapshot(&again, registered::<Health>()).unwrap();
+    let loaded = World::from_snapshot(&again, registered::<Health>(), &Default::default()).unwrap();
     assert_eq!(loaded.get::<Health>(ant).unwrap().now, 7);
-    let refused = World::from_snapshot(&again, registered::<Turned>()).unwrap_err();
+    let refused =
+        World::from_snapshot(&again, registered::<Turned>(), &Default::default()).unwrap_err();
     assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
 }
 
@@ -84,6 +85,6 @@ fn a_tool_refuses_a_file_with_another_shape() {
         .unwrap();
     assert!(registry.define_plain_shaped("health", layout, 0).is_err());
     assert!(registry.define_plain_shaped("", layout, 0).is_err());
-    let refused = World::from_snapshot(&bytes(&world), universe).unwrap_err();
+    let refused = World::from_snapshot(&bytes(&world), universe, &Default::default()).unwrap_err();
     assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
 }

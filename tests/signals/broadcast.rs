@@ -153,7 +153,7 @@ fn it_can_wait_for_its_time_and_is_saved_as_others_are() {
         "no state"
     );
     let file = world.to_snapshot(&options).unwrap();
-    let mut loaded = World::from_snapshot(&file, universe()).unwrap();
+    let mut loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     assert_eq!(loaded.pending().delayed_signals, 4);
     assert!(
         loaded.to_snapshot(&options).unwrap() == file,

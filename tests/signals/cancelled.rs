@@ -112,7 +112,7 @@ fn what_is_cancelled_is_not_saved_and_what_was_saved_can_be_cancelled() {
     world.collect_signals();
     assert!(world.unsaved(&options).is_empty());
     let file = world.to_snapshot(&options).unwrap();
-    let mut loaded = World::from_snapshot(&file, universe()).unwrap();
+    let mut loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     assert_eq!(loaded.pending().delayed_signals, 5);
     for world in [&mut world, &mut loaded] {
         // In the one that was loaded nobody has asked for it yet.

@@ -115,7 +115,7 @@ fn who_came_out_of_a_file_is_shown() {
     let file = world.to_snapshot(&Default::default()).unwrap();
     let universe = Universe::new();
     universe.registry().register_plain::<Lit>().unwrap();
-    let mut loaded = World::from_snapshot(&file, universe).unwrap();
+    let mut loaded = World::from_snapshot(&file, universe, &Default::default()).unwrap();
     let shown = Shown::default();
     let light = loaded
         .observe::<Lit, ()>(Observed::CREATE, noting(&shown))

@@ -122,7 +122,7 @@ fn what_comes_of_it_is_the_same_for_any_number_of_threads_and_as_one_by_one() {
         let heard = numbers(&mut after, &mut world, told);
         assert!(heard.len() > 1_000);
         world.check().unwrap();
-        (delivery, heard, world.state_hash())
+        (delivery, heard, world.state_hash(&Default::default()))
     };
     let one = run(None);
     for threads in [1, 2, 3, 4] {

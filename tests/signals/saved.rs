@@ -31,7 +31,7 @@ fn save(world: &mut World) -> Vec<u8> {
 }
 
 fn load(file: &[u8]) -> World {
-    let world = World::from_snapshot(file, universe()).unwrap();
+    let world = World::from_snapshot(file, universe(), &Default::default()).unwrap();
     world.check().unwrap();
     world
 }
@@ -183,8 +183,13 @@ fn what_a_signal_carries_names_those_who_come() {
     world.collect_signals();
     world.destroy(all[0]).unwrap();
     let file = save(&mut world);
-    let (mut copy, come) =
-        World::from_snapshot_remapped(&file, world.universe(), &EntityMap::default()).unwrap();
+    let (mut copy, come) = World::from_snapshot_remapped(
+        &file,
+        world.universe(),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     let whom = copy.signal::<Entity>("whom").unwrap();
     let mut reader: SignalReader = reader(&mut copy, whom);
     copy.advance_time(seconds(1));
@@ -318,7 +323,7 @@ fn a_simulation_hears_what_arrives_with_its_first_tick() {
         let file = save(played.world_mut());
         let universe = universe();
         Time::register(universe.registry()).unwrap();
-        played = simulation(World::from_snapshot(&file, universe).unwrap());
+        played = simulation(World::from_snapshot(&file, universe, &Default::default()).unwrap());
         assert_eq!(played.tick(), tick + 1);
         heard.clear();
     }
@@ -482,7 +487,7 @@ fn what_has_come_and_nobody_heard_is_dropped_once() {
     burns(&mut || drop(std::mem::take(&mut world)));
     assert_eq!(alive(), 0);
     // With the world, before anybody has collected and after it, or when their time has come.
-    let load = || World::from_snapshot(&file, universe()).unwrap();
+    let load = || World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     let mut loaded = load();
     assert_eq!(alive(), 3);
     burns(&mut || drop(std::mem::take(&mut loaded)));

@@ -85,8 +85,11 @@ fn a_small_world_comes_back_from_its_snapshot() {
         world.create(bundle).unwrap();
     }
     let bytes = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-    let mut loaded = World::from_snapshot(&bytes, registered()).unwrap();
+    let mut loaded = World::from_snapshot(&bytes, registered(), &Default::default()).unwrap();
     let sum: u32 = loaded.query::<&u32, ()>().unwrap().iter().sum();
     assert_eq!((loaded.count(), sum), (5, 10));
-    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
 }

@@ -317,7 +317,7 @@ fn the_same_seed_gives_the_same_world_for_one_two_and_four_threads() {
             let spawned = crowd(&mut world, seed);
             sound(&world);
             (
-                world.state_hash().unwrap(),
+                world.state_hash(&Default::default()).unwrap(),
                 spawned.iter().collect::<Vec<_>>(),
             )
         })

@@ -333,15 +333,18 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         assert!(summary.chunk_bytes >= taken << 14, "{summary}: {taken}");
     }
     let hashes = |worlds: &[World]| -> Result<Vec<u64>, SnapshotError> {
-        worlds.iter().map(World::state_hash).collect()
+        worlds
+            .iter()
+            .map(|world| world.state_hash(&Default::default()))
+            .collect()
     };
     let expected = hashes(&worlds)?;
     let all: Vec<&World> = worlds.iter().collect();
     let again = World::worlds_to_snapshot(&all, &SnapshotOptions::new())?;
     let copies = World::worlds_from_snapshot(&again, universe(), &LoadOptions::new())?;
     assert_eq!(hashes(&copies)?, expected);
-    match World::from_snapshot(bytes, universe()) {
-        Ok(one) => assert_eq!(one.state_hash()?, expected[0]),
+    match World::from_snapshot(bytes, universe(), &Default::default()) {
+        Ok(one) => assert_eq!(one.state_hash(&Default::default())?, expected[0]),
         Err(SnapshotError::Worlds { found }) => assert_eq!(found, worlds.len()),
         Err(error) => return Err(error),
     }

@@ -523,7 +523,7 @@ impl Machine {
     pub(crate) fn compact(&mut self, budget: u8) {
         let options = self.plain_options();
         let world = &mut self.worlds[self.at];
-        let before = world.state_hash_with(&options).unwrap();
+        let before = world.state_hash(&options).unwrap();
         if budget == u8::MAX {
             assert!(world.compact(Budget::Unlimited).is_done);
             assert_eq!(
@@ -536,7 +536,7 @@ impl Machine {
             // One in any case, so that calls come to an end.
             assert!(report.entities <= usize::from(budget).max(1));
         }
-        assert_eq!(world.state_hash_with(&options).unwrap(), before);
+        assert_eq!(world.state_hash(&options).unwrap(), before);
     }
 
     pub(crate) fn collect(&mut self) {
@@ -567,10 +567,10 @@ impl Machine {
         let bytes = world.to_snapshot(&options).unwrap();
         let universe = universe();
         register(&universe).unwrap();
-        let mut loaded = World::from_snapshot(&bytes, universe).unwrap();
+        let mut loaded = World::from_snapshot(&bytes, universe, &Default::default()).unwrap();
         loaded.check().unwrap();
         assert_eq!(loaded.count(), world.count());
-        let hashes = [world, &loaded].map(|world| world.state_hash_with(&options).unwrap());
+        let hashes = [world, &loaded].map(|world| world.state_hash(&options).unwrap());
         assert_eq!(hashes[0], hashes[1]);
         for &entity in &self.model.given {
             let Ok(row) = self.model.row(self.at, entity) else {
@@ -628,7 +628,7 @@ impl Machine {
             let universe = requiring(self, self.model.required);
             let loaded = World::worlds_from_snapshot(&bytes, universe, &load).unwrap();
             for (world, loaded) in self.worlds.iter().zip(&loaded) {
-                let hashes = [world, loaded].map(|world| world.state_hash_with(&options).unwrap());
+                let hashes = [world, loaded].map(|world| world.state_hash(&options).unwrap());
                 assert_eq!(hashes[0], hashes[1]);
             }
             self.model.reload();

@@ -99,7 +99,7 @@ impl Machine {
         }
         let options = self.plain_options();
         for (at, plain) in all_plain.into_iter().enumerate() {
-            let hash = self.worlds[at].state_hash_with(&options).unwrap();
+            let hash = self.worlds[at].state_hash(&options).unwrap();
             self.hashes.note(plain, hash);
             self.hashed[at] = hash;
         }

@@ -154,7 +154,7 @@ impl Machine {
         if entities.is_none() && how & (RENAMED | DEFINED) == 0 {
             let options = self.plain_options();
             for (world, expected) in loaded.iter().zip(expected) {
-                assert_eq!(world.state_hash_with(&options).unwrap(), expected);
+                assert_eq!(world.state_hash(&options).unwrap(), expected);
             }
         }
         match entities {
@@ -213,7 +213,7 @@ impl Machine {
         }
         let both = [&self.worlds[0], &self.worlds[1]];
         let bytes = World::worlds_to_snapshot(&both, &options).unwrap();
-        let hashes = both.map(|world| world.state_hash_with(&comes).unwrap());
+        let hashes = both.map(|world| world.state_hash(&comes).unwrap());
         (bytes, hashes)
     }
 

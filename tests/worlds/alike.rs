@@ -142,9 +142,13 @@ fn a_snapshot_goes_from_one_to_the_other_with_nothing_said_there() {
     }
     world.destroy(ants[7]).unwrap();
     let saved = world.to_snapshot(&Default::default()).unwrap();
-    let mut copy = World::from_snapshot(&saved, Universe::like(&first)).unwrap();
+    let mut copy =
+        World::from_snapshot(&saved, Universe::like(&first), &Default::default()).unwrap();
     assert!(copy.universe().is_ordered());
-    assert_eq!(copy.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(
+        copy.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
     assert_eq!(copy.get::<u32>(ants[99]), Ok(&99));
     assert_eq!(numbers(copy.universe()), numbers(&first));
     assert_eq!(copy.create((1_u32,)), world.create((1_u32,)));
@@ -267,7 +271,10 @@ fn what_worlds_of_both_differ_in_is_told_thing_by_thing() {
     let (mut there, _) = numbered(like(&first));
     let (mut here, ants) = numbered(first);
     assert_eq!(lines(&here, &there), [""; 0]);
-    assert_eq!(here.state_hash(), there.state_hash());
+    assert_eq!(
+        here.state_hash(&Default::default()),
+        there.state_hash(&Default::default())
+    );
 
     there.destroy(ants[4]).unwrap();
     there.set_shared(ants[3], 0x0505_u16).unwrap();
@@ -289,7 +296,10 @@ fn what_worlds_of_both_differ_in_is_told_thing_by_thing() {
         assert_eq!(told, expected);
     }
     assert_eq!((told.len(), lines(&there, &here).len()), (5, 5));
-    assert_ne!(here.state_hash(), there.state_hash());
+    assert_ne!(
+        here.state_hash(&Default::default()),
+        there.state_hash(&Default::default())
+    );
     // A number means the same in both.
     let options = SnapshotOptions::new().skip(marked);
     let told = here.differences(&there, &options, |_| ControlFlow::Continue(()));

@@ -243,7 +243,7 @@ fn a_rule_is_not_saved_and_holds_for_all_that_a_load_has_made_once_it_is_set() {
         .register_plain::<PerChunk<Pulse>>()
         .unwrap();
     universe.registry().register_plain::<u32>().unwrap();
-    let mut world = World::from_snapshot(&file, universe).unwrap();
+    let mut world = World::from_snapshot(&file, universe, &Default::default()).unwrap();
     let fresh = world.create((0_u32, 'a').per_chunk(Pulse(3))).unwrap();
     assert_eq!(
         (pulse(&world, one), pulse(&world, fresh)),
@@ -287,7 +287,7 @@ fn ordered_worlds_with_rules_are_the_same_for_any_number_of_threads() {
         });
         let sixteenth = world.query::<PerChunk<Pulse>, With<u64>>().unwrap();
         assert!(sixteenth.into_iter().all(|pulse| pulse == &Pulse(16)));
-        world.state_hash().unwrap()
+        world.state_hash(&Default::default()).unwrap()
     };
     let one = hash(1);
     assert!([2, 3].map(hash).iter().all(|other| *other == one));

@@ -71,11 +71,15 @@ fn all_that_decides_what_comes_counts_and_is_no_matter_for_the_state() {
         }),
     ];
     let mut hashes = BTreeSet::new();
-    let state = world(ways[0].1).state_hash().unwrap();
+    let state = world(ways[0].1).state_hash(&Default::default()).unwrap();
     for (what, more) in ways {
         let (one, two) = (world(more), world(more));
         assert_eq!(hash(&one), hash(&two), "{what}");
-        assert_eq!(one.state_hash().unwrap(), state, "{what}");
+        assert_eq!(
+            one.state_hash(&Default::default()).unwrap(),
+            state,
+            "{what}"
+        );
         assert!(hashes.insert(hash(&one)), "{what}");
     }
     // And what is part of the state, too.
@@ -83,7 +87,7 @@ fn all_that_decides_what_comes_counts_and_is_no_matter_for_the_state() {
     let grown = world(|world, [one, _]| *world.get_mut::<u32>(one).unwrap() = 9);
     for world in [scored, grown] {
         assert!(hashes.insert(hash(&world)));
-        assert_ne!(world.state_hash().unwrap(), state);
+        assert_ne!(world.state_hash(&Default::default()).unwrap(), state);
     }
 }
 
@@ -93,7 +97,7 @@ fn a_world_that_is_loaded_has_the_hash_of_the_one_that_was_saved() {
         let mut saved = World::of(&Arc::new(universe())).unwrap();
         let all = fill(&mut saved, count);
         let file = bytes(&saved);
-        let mut loaded = World::from_snapshot(&file, universe()).unwrap();
+        let mut loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
         assert_eq!(hash(&loaded), hash(&saved));
         assert_eq!(bytes(&loaded), file);
         let Some(&first) = all.first() else { continue };

@@ -141,13 +141,13 @@ fn assert_come(world: &mut World, all: &[Entity], friend: Entity) {
 #[test]
 fn values_of_an_older_type_come_in_every_role() {
     let (file, all) = saved(|n| V1 { now: n as u8 });
-    let mut world = World::from_snapshot_with(&file, universe::<Health>(), &options()).unwrap();
+    let mut world = World::from_snapshot(&file, universe::<Health>(), &options()).unwrap();
     let again = world.to_snapshot(&Default::default()).unwrap();
     assert_come(&mut world, &all, Entity::PLACEHOLDER);
     // What is saved now is as it is, for who has the options still.
-    let mut world = World::from_snapshot_with(&again, universe::<Health>(), &options()).unwrap();
+    let mut world = World::from_snapshot(&again, universe::<Health>(), &options()).unwrap();
     assert_come(&mut world, &all, Entity::PLACEHOLDER);
-    assert!(World::from_snapshot(&again, universe::<Health>()).is_ok());
+    assert!(World::from_snapshot(&again, universe::<Health>(), &Default::default()).is_ok());
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn of_several_versions_the_one_that_the_file_has_is_taken() {
         friend,
         now: n.into(),
     });
-    let mut world = World::from_snapshot_with(&file, universe::<Health>(), &options()).unwrap();
+    let mut world = World::from_snapshot(&file, universe::<Health>(), &options()).unwrap();
     assert_come(&mut world, &all, friend);
 }
 
@@ -173,7 +173,7 @@ fn handles_of_older_types_lead_to_new_ids() {
     let taken = beside.create_batch((0..50_u16).map(|n| (n,))).unwrap();
     drop(taken);
     let nobody = EntityMap::default();
-    let loaded = World::from_snapshot_remapped_with(&file, &universe, &nobody, &options());
+    let loaded = World::from_snapshot_remapped(&file, &universe, &nobody, &options());
     let (mut world, come) = loaded.unwrap();
     let all: Vec<Entity> = all.iter().map(|&old| come.get(old).unwrap()).collect();
     let friend = come.get(friend).unwrap();
@@ -185,7 +185,7 @@ fn handles_of_older_types_lead_to_new_ids() {
 fn without_a_conversion_for_it_a_file_is_refused_as_ever() {
     let (file, _) = saved(|n| V1 { now: n as u8 });
     let refused = |options: &LoadOptions| {
-        let error = World::from_snapshot_with(&file, universe::<Health>(), options).unwrap_err();
+        let error = World::from_snapshot(&file, universe::<Health>(), options).unwrap_err();
         assert!(matches!(error, SnapshotError::Layout { .. }), "{error}");
     };
     refused(&LoadOptions::new());
@@ -205,7 +205,7 @@ fn who_skips_it_converts_nothing() {
     let names = NAMES.into_iter();
     let options = names.fold(LoadOptions::new(), LoadOptions::skip);
     let options = converting(options, |_: V1| panic!("it is skipped"));
-    let world = World::from_snapshot_with(&file, universe::<Health>(), &options).unwrap();
+    let world = World::from_snapshot(&file, universe::<Health>(), &options).unwrap();
     assert_eq!(world.get::<u16>(all[5]).unwrap(), &5);
     assert!(!world.has::<Health>(all[5]).unwrap());
 }
@@ -222,14 +222,14 @@ fn a_conversion_that_panics_leaves_no_world_and_no_entity() {
     let stays = beside.create((7_u16,)).unwrap();
     let (entities, chunks) = (universe.count(), universe.chunk_stats().in_use);
     let nobody = EntityMap::default();
-    let load = || World::from_snapshot_remapped_with(&file, &universe, &nobody, &options);
+    let load = || World::from_snapshot_remapped(&file, &universe, &nobody, &options);
     assert!(catch_unwind(AssertUnwindSafe(load)).is_err());
     assert_eq!(
         (universe.count(), universe.chunk_stats().in_use),
         (entities, chunks)
     );
     assert_eq!(beside.get::<u16>(stays).unwrap(), &7);
-    let load = || World::from_snapshot_remapped_with(&file, &universe, &nobody, &self::options());
+    let load = || World::from_snapshot_remapped(&file, &universe, &nobody, &self::options());
     let (mut world, come) = load().unwrap();
     let all: Vec<Entity> = all.iter().map(|&old| come.get(old).unwrap()).collect();
     assert_come(&mut world, &all, Entity::PLACEHOLDER);
@@ -269,7 +269,7 @@ fn bytes_that_are_no_value_of_the_older_type_are_refused_before_they_are_convert
             .register_plain_as::<u32>("flag")
             .unwrap();
         let options = LoadOptions::new().convert("flag", |old: Flag| u32::from(old.up) + 5);
-        World::from_snapshot_with(file, universe, &options)
+        World::from_snapshot(file, universe, &options)
     };
     let (file, entity) = world(1);
     assert_eq!(load(&file).unwrap().get::<u32>(entity).unwrap(), &6);
@@ -282,7 +282,7 @@ fn bytes_that_are_no_value_of_the_older_type_are_refused_before_they_are_convert
         .register_plain_as::<Byte>("flag")
         .unwrap();
     let options = LoadOptions::new().convert("flag", |_: Flag| Byte { up: 9 });
-    let as_it_is = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let as_it_is = World::from_snapshot(&file, universe, &options).unwrap();
     assert_eq!(as_it_is.get::<Byte>(entity).unwrap().up, 1);
 }
 
@@ -320,9 +320,8 @@ fn resources_and_what_signals_carry_of_an_older_type_come_as_well() {
         .convert_state("state", |old: V2| health(old.now as u32, old.friend))
         .convert_state("other", |old: V2| V1 { now: old.now as u8 });
     let nobody = EntityMap::default();
-    let load = |options: &LoadOptions| {
-        World::from_snapshot_remapped_with(&file, &universe, &nobody, options)
-    };
+    let load =
+        |options: &LoadOptions| World::from_snapshot_remapped(&file, &universe, &nobody, options);
     assert!(matches!(
         load(&LoadOptions::new()),
         Err(SnapshotError::StateNotRead { .. })
@@ -411,7 +410,7 @@ fn values_without_bytes_are_converted_as_others_are() {
         let of_void = |registry: &FragmentRegistry| {
             registry.register_plain_as::<bare::Void>("t").unwrap();
         };
-        World::from_snapshot_with(&file, universe(of_void), options)
+        World::from_snapshot(&file, universe(of_void), options)
     };
     let options = LoadOptions::new().convert("t", |_: bare::Old| -> bare::Void { panic!("none") });
     assert!(catch_unwind(AssertUnwindSafe(|| load(&options))).is_err());
@@ -424,7 +423,7 @@ fn values_without_bytes_are_converted_as_others_are() {
     let of_new = universe(|registry| {
         registry.register_plain_as::<bare::New>("t").unwrap();
     });
-    let loaded = World::from_snapshot_with(&file, of_new, &options).unwrap();
+    let loaded = World::from_snapshot(&file, of_new, &options).unwrap();
     assert_eq!(bare::CALLS.load(Ordering::Relaxed), 3);
     assert!(
         ants.iter()
@@ -435,7 +434,7 @@ fn values_without_bytes_are_converted_as_others_are() {
         registry.register_plain_as::<V1>("t").unwrap();
     });
     let options = LoadOptions::new().convert("t", |_: bare::Old| V1 { now: 1 });
-    let error = World::from_snapshot_with(&file, of_bytes, &options).unwrap_err();
+    let error = World::from_snapshot(&file, of_bytes, &options).unwrap_err();
     assert!(
         matches!(error, SnapshotError::Unregistered { .. }),
         "{error}"
@@ -446,7 +445,7 @@ fn values_without_bytes_are_converted_as_others_are() {
         registry.register_plain_as::<bare::Refused>("t").unwrap();
     });
     let options = LoadOptions::new().convert("t", |_: bare::Old| bare::Refused);
-    let error = World::from_snapshot_with(&file, of_refused, &options).unwrap_err();
+    let error = World::from_snapshot(&file, of_refused, &options).unwrap_err();
     assert!(matches!(error, SnapshotError::NotAValue { .. }), "{error}");
 
     // In the other roles the same, also of one that had bytes.
@@ -463,7 +462,7 @@ fn values_without_bytes_are_converted_as_others_are() {
         let universe = Universe::new();
         register_as::<bare::Refused>(universe.registry(), role);
         let options = LoadOptions::new().convert("t", |_: V1| bare::Refused);
-        let error = World::from_snapshot_with(&file, universe, &options).unwrap_err();
+        let error = World::from_snapshot(&file, universe, &options).unwrap_err();
         assert!(
             matches!(error, SnapshotError::NotAValue { .. }),
             "{role}: {error}"
@@ -493,7 +492,7 @@ fn nothing_is_converted_for_a_fragment_that_is_of_no_type() {
             .convert("health", from_v1)
             .convert("health", |old: V1| u32::from(old.now))
             .convert("health", |old: V1| [old.now]);
-        World::from_snapshot_with(&file, universe, &options)
+        World::from_snapshot(&file, universe, &options)
     };
     // With the layout of what some of them make, and of none.
     for layout in [
@@ -513,7 +512,7 @@ fn nothing_is_converted_for_a_fragment_that_is_of_no_type() {
     let id = universe.registry().define_plain_as::<u32>("health");
     let id = id.unwrap().id();
     let options = LoadOptions::new().convert("health", |old: V1| u32::from(old.now));
-    let world = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let world = World::from_snapshot(&file, universe, &options).unwrap();
     let bytes = world
         .get_dynamic(ant, id)
         .unwrap()
@@ -542,7 +541,7 @@ fn what_closures_write_and_read_is_not_converted() {
     );
     registered.unwrap();
     let options = LoadOptions::new().convert_state("state", |_: V1| -> u32 { panic!("no") });
-    let world = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let world = World::from_snapshot(&file, universe, &options).unwrap();
     assert_eq!(world.resources().get::<u32>(), Some(&3));
 }
 
@@ -570,7 +569,7 @@ fn who_ignores_fields_converts_all_the_same() {
             .registry()
             .register_state_as::<Left>("one")
             .unwrap();
-        let world = World::from_snapshot_with(&file, universe, &options)?;
+        let world = World::from_snapshot(&file, universe, &options)?;
         let resource = world.resources().get::<Left>().map(|left| left.left);
         Ok::<_, SnapshotError>((world.get::<Left>(ant).unwrap().left, resource.unwrap()))
     };
@@ -628,7 +627,7 @@ fn what_is_converted_to_no_value_is_told_where_the_old_one_lies() {
             now: old.now.into(),
         };
         let options = LoadOptions::new().convert("t", convert);
-        let error = World::from_snapshot_with(&file, universe, &options).unwrap_err();
+        let error = World::from_snapshot(&file, universe, &options).unwrap_err();
         let SnapshotError::NotAValue { at, .. } = error else {
             panic!("{role}: {error}")
         };

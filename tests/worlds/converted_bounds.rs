@@ -22,10 +22,10 @@ fn refused_before_it_is_converted<O: Plain>(
     let options = options.convert_state("t", convert);
     let universe = Universe::new();
     register(universe.registry());
-    let with_ids = World::from_snapshot_with(file, universe, &options).unwrap_err();
+    let with_ids = World::from_snapshot(file, universe, &options).unwrap_err();
     let universe = Arc::new(Universe::new());
     register(universe.registry());
-    let anew = World::from_snapshot_remapped_with(file, &universe, &EntityMap::default(), &options);
+    let anew = World::from_snapshot_remapped(file, &universe, &EntityMap::default(), &options);
     assert_eq!(anew.unwrap_err(), with_ids);
     assert_eq!(universe.count(), 0);
     with_ids
@@ -100,7 +100,7 @@ fn what_does_not_come_is_not_converted() {
     // The chunk that nobody is in comes with its ids.
     let universe = Universe::new();
     register(universe.registry());
-    let load = || World::from_snapshot_with(&file, universe, &options).map(|world| world.count());
+    let load = || World::from_snapshot(&file, universe, &options).map(|world| world.count());
     assert!(catch_unwind(AssertUnwindSafe(load)).is_err());
     let universe = Arc::new(Universe::new());
     register(universe.registry());
@@ -112,7 +112,7 @@ fn what_does_not_come_is_not_converted() {
             from_v1(old)
         });
         let nobody = EntityMap::default();
-        World::from_snapshot_remapped_with(&file, &universe, &nobody, &options).unwrap();
+        World::from_snapshot_remapped(&file, &universe, &nobody, &options).unwrap();
         CALLS.load(Ordering::Relaxed)
     };
     assert_eq!(calls(), 1);

@@ -57,7 +57,7 @@ fn load_one<T: Plain>(
     let registry = universe.registry();
     registry.register_plain_as::<T>("one").unwrap();
     registry.register_state_as::<T>("one").unwrap();
-    let world = World::from_snapshot_with(file, universe, options)?;
+    let world = World::from_snapshot(file, universe, options)?;
     let resource = world.resources().get::<T>().copied();
     Ok([*world.get::<T>(*ant).unwrap(), resource.unwrap()])
 }
@@ -168,7 +168,7 @@ fn a_table_leads_over_what_comes_in_the_order_of_the_file() {
     });
     let universe = Universe::new();
     universe.registry().register_plain_as::<Now>("one").unwrap();
-    let loaded = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let loaded = World::from_snapshot(&file, universe, &options).unwrap();
     for (&ant, &now) in ants.iter().zip(&ids) {
         assert_eq!(loaded.get::<Now>(ant).unwrap(), &Now { now });
     }

@@ -190,7 +190,7 @@ impl Scene {
         assert!(report.by_chance == 0 || !ids);
         let hash = ids.then(|| {
             let options = SnapshotOptions::new().skip_not_plain();
-            self.world.state_hash_with(&options).unwrap()
+            self.world.state_hash(&options).unwrap()
         });
         let refused = report.refused.iter().map(|refused| {
             let why = format!("{:?}", refused.error);

@@ -87,7 +87,8 @@ fn act(world: &mut World, all: &mut Vec<Entity>, (deed, who, value): Deed) {
 
 /// All that must hold of two worlds; whether they are in the same state.
 fn check(here: &World, there: &World) -> bool {
-    let same = here.state_hash().unwrap() == there.state_hash().unwrap();
+    let same = here.state_hash(&Default::default()).unwrap()
+        == there.state_hash(&Default::default()).unwrap();
     let (ours, theirs) = (hashes(here), hashes(there));
     assert_eq!(ours == theirs, same);
     assert_eq!(ours.differing(&theirs).next().is_none(), same);
@@ -183,7 +184,7 @@ fn check_file(world: &World) {
     assert_eq!(left, 0);
     assert_eq!(state.state_hashes(0), Some(hashes(world)));
     assert_eq!(state.state_hashes(1), None);
-    let loaded = World::from_snapshot(&file, universe()).unwrap();
+    let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     assert!(check(world, &loaded));
 }
 
@@ -505,7 +506,10 @@ fn names_and_shared_values_are_the_same_wherever_they_lie() {
         (world, ants)
     };
     let ((here, ants), (mut there, _)) = (world("even"), world("odd"));
-    assert_eq!(here.state_hash().unwrap(), there.state_hash().unwrap());
+    assert_eq!(
+        here.state_hash(&Default::default()).unwrap(),
+        there.state_hash(&Default::default()).unwrap()
+    );
     assert_eq!(hashes(&here), hashes(&there));
     let files = |there: &World| [&here, there].map(|world| world.to_snapshot(&all()).unwrap());
     let told = |files: &[Vec<u8>; 2]| {

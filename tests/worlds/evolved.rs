@@ -82,7 +82,7 @@ fn reload<T: Plain, U: Plain>(value: T) -> [Result<(), SnapshotError>; 2] {
         let universe = Universe::new();
         universe.registry().register_plain_as::<U>("thing").unwrap();
         universe.registry().register_state_as::<U>("thing").unwrap();
-        World::from_snapshot(&bytes(&world), universe).map(drop)
+        World::from_snapshot(&bytes(&world), universe, &Default::default()).map(drop)
     })
 }
 
@@ -196,7 +196,7 @@ fn what_is_not_known_to_have_other_fields_is_taken() {
         let ant = world.create_dynamic([value].into_iter().collect()).unwrap();
         let universe = Universe::new();
         let id = ways[now](universe.registry());
-        let loaded = World::from_snapshot(&bytes(&world), universe).unwrap();
+        let loaded = World::from_snapshot(&bytes(&world), universe, &Default::default()).unwrap();
         assert_eq!(
             loaded.get_dynamic(ant, id).unwrap().bytes().unwrap(),
             [7; 8]
@@ -217,7 +217,7 @@ fn values_of_a_type_that_are_defined_at_run_time_have_its_fields() {
     let load = |define: fn(&FragmentRegistry) -> FragmentId| {
         let universe = Universe::new();
         define(universe.registry());
-        World::from_snapshot(&bytes(&world), universe).map(drop)
+        World::from_snapshot(&bytes(&world), universe, &Default::default()).map(drop)
     };
     load(|known| known.define_plain_as::<u32>("speed").unwrap().id()).unwrap();
     let refused = load(|known| known.define_plain_as::<f32>("speed").unwrap().id()).unwrap_err();
@@ -248,7 +248,7 @@ fn values_of_every_role_are_refused_and_all_are_told_at_once() {
     known
         .register_plain_as::<ConstShared<i32>>("const")
         .unwrap();
-    let refused = World::from_snapshot(&bytes(&world), universe).unwrap_err();
+    let refused = World::from_snapshot(&bytes(&world), universe, &Default::default()).unwrap_err();
     let SnapshotError::Layout { fragments, .. } = &refused else {
         panic!("{refused}");
     };
@@ -270,7 +270,8 @@ fn two_that_have_one_name_are_told_with_what_they_are() {
             .registry()
             .register_plain::<first::Health>()
             .unwrap();
-        let refused = World::from_snapshot(&bytes(&world), universe).unwrap_err();
+        let refused =
+            World::from_snapshot(&bytes(&world), universe, &Default::default()).unwrap_err();
         let SnapshotError::Ambiguous { are, .. } = &refused else {
             panic!("{refused}");
         };
@@ -343,7 +344,8 @@ fn what_is_missing_is_told_with_its_size_and_alignment() {
     world
         .add_dynamic(ant, [asleep].into_iter().collect())
         .unwrap();
-    let refused = World::from_snapshot(&bytes(&world), Universe::new()).unwrap_err();
+    let refused =
+        World::from_snapshot(&bytes(&world), Universe::new(), &Default::default()).unwrap_err();
     let SnapshotError::Unregistered {
         fragments, here, ..
     } = &refused

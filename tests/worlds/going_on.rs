@@ -208,7 +208,7 @@ fn what_is_done_to_a_loaded_world_leads_to_what_it_leads_to_in_the_saved_one() {
             step(&mut saved, what, &mut dice);
         }
         let file = bytes(&saved);
-        let mut loaded = World::from_snapshot(&file, universe()).unwrap();
+        let mut loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
         loaded.check().unwrap();
         assert!(bytes(&loaded) == file, "seed {seed}: {done:?}");
         done.push(usize::MAX);
@@ -222,7 +222,10 @@ fn what_is_done_to_a_loaded_world_leads_to_what_it_leads_to_in_the_saved_one() {
                 rows(&mut saved) == rows(&mut loaded),
                 "seed {seed}: {done:?}"
             );
-            assert_eq!(saved.state_hash().unwrap(), loaded.state_hash().unwrap());
+            assert_eq!(
+                saved.state_hash(&Default::default()).unwrap(),
+                loaded.state_hash(&Default::default()).unwrap()
+            );
         }
         assert!(bytes(&saved) == bytes(&loaded), "seed {seed}: {done:?}");
         loaded.check().unwrap();
@@ -243,6 +246,6 @@ fn chunks_of_an_ordered_universe_are_cut_for_what_they_hold() {
     assert!(saved.flush().is_clean());
     let all = saved.matching::<With<Wide>>().unwrap();
     all.add(|_| (1_u64,)).unwrap();
-    let mut loaded = World::from_snapshot(&bytes(&saved), universe()).unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&saved), universe(), &Default::default()).unwrap();
     assert!(rows(&mut saved) == rows(&mut loaded));
 }

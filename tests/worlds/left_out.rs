@@ -20,7 +20,10 @@ fn ordered() -> Universe {
 /// What tells worlds apart, before and after the same is done to both.
 fn told(mut world: World) -> Vec<u64> {
     world.check().unwrap();
-    let mut told = vec![world.state_hash().unwrap(), world.count() as u64];
+    let mut told = vec![
+        world.state_hash(&Default::default()).unwrap(),
+        world.count() as u64,
+    ];
     let all: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
     told.extend(all.iter().map(|entity| entity.to_bits()));
     for n in 0..50_u64 {
@@ -33,10 +36,10 @@ fn told(mut world: World) -> Vec<u64> {
         world.add(entity, (5_u64,)).unwrap();
     }
     world.check().unwrap();
-    told.push(world.state_hash().unwrap());
+    told.push(world.state_hash(&Default::default()).unwrap());
     let saved = bytes(&world);
-    let again = World::from_snapshot(&saved, ordered()).unwrap();
-    told.push(again.state_hash().unwrap());
+    let again = World::from_snapshot(&saved, ordered(), &Default::default()).unwrap();
+    told.push(again.state_hash(&Default::default()).unwrap());
     told
 }
 
@@ -49,16 +52,20 @@ fn what_is_skipped_in_loading_is_as_if_it_had_been_skipped_in_saving() {
             let saving = SnapshotOptions::new().skip(info.id());
             let without = world.to_snapshot(&saving).unwrap();
             let loading = LoadOptions::new().skip(info.name());
-            let one = World::from_snapshot_with(&file, ordered(), &loading).unwrap();
-            let other = World::from_snapshot(&without, ordered()).unwrap();
+            let one = World::from_snapshot(&file, ordered(), &loading).unwrap();
+            let other = World::from_snapshot(&without, ordered(), &Default::default()).unwrap();
             assert_eq!(told(one), told(other), "{} of {count}", info.name());
 
             let (nobody, universes) = (EntityMap::default(), [(); 2].map(|()| Arc::new(ordered())));
             let (one, come) =
-                World::from_snapshot_remapped_with(&file, &universes[0], &nobody, &loading)
-                    .unwrap();
-            let (other, others) =
-                World::from_snapshot_remapped(&without, &universes[1], &nobody).unwrap();
+                World::from_snapshot_remapped(&file, &universes[0], &nobody, &loading).unwrap();
+            let (other, others) = World::from_snapshot_remapped(
+                &without,
+                &universes[1],
+                &nobody,
+                &Default::default(),
+            )
+            .unwrap();
             assert_eq!(come.len(), others.len());
             assert_eq!(
                 told(one),
@@ -77,7 +84,7 @@ fn a_world_comes_without_all_that_it_had() {
     let options = names.fold(LoadOptions::new(), LoadOptions::skip);
     let states = ["leader", "grudge", "motto"].into_iter();
     let options = states.fold(options, LoadOptions::skip_state);
-    let loaded = World::from_snapshot_with(&bytes(&world), Universe::new(), &options).unwrap();
+    let loaded = World::from_snapshot(&bytes(&world), Universe::new(), &options).unwrap();
     loaded.check().unwrap();
     assert_eq!(loaded.count(), world.count());
     assert_eq!(loaded.stats().archetypes.len(), 1);
@@ -117,19 +124,19 @@ fn without_what_is_large_chunks_are_as_long_as_the_rest_needs() {
     let in_use = |world: &World| world.universe().chunk_stats().in_use;
     // It was 49 times 16 KiB long, and is a chunk like others now; its composition's first one goes along.
     let options = LoadOptions::new().skip("large");
-    let loaded = World::from_snapshot_with(&file, simpler(), &options).unwrap();
+    let loaded = World::from_snapshot(&file, simpler(), &options).unwrap();
     loaded.check().unwrap();
     assert_eq!(loaded.stats().archetypes.len(), 1);
     assert_eq!((loaded.count(), in_use(&loaded)), (101, 101));
     let (universe, nobody) = (Arc::new(simpler()), EntityMap::default());
-    let anew = World::from_snapshot_remapped_with(&file, &universe, &nobody, &options);
+    let anew = World::from_snapshot_remapped(&file, &universe, &nobody, &options);
     let (anew, _) = anew.unwrap();
     anew.check().unwrap();
     assert_eq!((anew.count(), in_use(&anew)), (101, 101));
     // Where all of it comes, it has its room.
     let universe = simpler();
     large(&universe);
-    let whole = World::from_snapshot(&file, universe).unwrap();
+    let whole = World::from_snapshot(&file, universe, &Default::default()).unwrap();
     assert_eq!(in_use(&whole), 49 + 100);
 }
 
@@ -143,7 +150,7 @@ fn without_a_fragment_chunks_stay_as_long_as_the_world_s_were_set() {
     world.create((1_u32, 1_u64)).unwrap();
     world.create((2_u32,)).unwrap();
     let options = LoadOptions::new().skip("debug");
-    let mut loaded = World::from_snapshot_with(&bytes(&world), simpler(), &options).unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&world), simpler(), &options).unwrap();
     let ants = loaded.create_batch((0..200_000_u32).map(|n| (n,)));
     assert_eq!(ants.unwrap().len(), 200_000);
     loaded.check().unwrap();
@@ -221,18 +228,18 @@ fn what_the_program_knows_no_more_is_skipped_in_every_role_and_nothing_else() {
             give(&mut world, entity);
         }
         let file = bytes(&world);
-        let refused = World::from_snapshot(&file, simpler()).unwrap_err();
+        let refused = World::from_snapshot(&file, simpler(), &Default::default()).unwrap_err();
         let SnapshotError::Unregistered { fragments, .. } = &refused else {
             panic!("{at}: {refused}");
         };
         assert_eq!((&*fragments[0].name, fragments[0].kind), ("gone", role));
         let others = LoadOptions::new().skip("Gone").skip_state("gone");
         assert_eq!(
-            World::from_snapshot_with(&file, simpler(), &others).map(drop),
+            World::from_snapshot(&file, simpler(), &others).map(drop),
             Err(refused)
         );
         let options = LoadOptions::new().skip("gone").skip("never there");
-        let loaded = World::from_snapshot_with(&file, simpler(), &options).unwrap();
+        let loaded = World::from_snapshot(&file, simpler(), &options).unwrap();
         loaded.check().unwrap();
         assert_eq!(loaded.stats().archetypes.len(), 1, "{at}");
         for (n, &entity) in (0..).zip(&all) {
@@ -267,7 +274,7 @@ fn resources_and_what_signals_carry_are_skipped_by_the_names_of_their_types() {
         universe
     };
     let options = LoadOptions::new().skip("gone");
-    let refused = World::from_snapshot_with(&file, universe(), &options).unwrap_err();
+    let refused = World::from_snapshot(&file, universe(), &options).unwrap_err();
     let SnapshotError::UnregisteredState { names, .. } = refused else {
         panic!("{refused}");
     };
@@ -276,13 +283,13 @@ fn resources_and_what_signals_carry_are_skipped_by_the_names_of_their_types() {
         ["gone"]
     );
     let options = LoadOptions::new().skip_state("gone");
-    let loaded = World::from_snapshot_with(&file, universe(), &options).unwrap();
+    let loaded = World::from_snapshot(&file, universe(), &options).unwrap();
     assert_eq!(loaded.resources().get::<u32>(), Some(&3));
     assert_eq!(loaded.pending().delayed_signals, 1);
     // Also of a type that is registered.
     let universe = Universe::new();
     register(universe.registry());
-    let loaded = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let loaded = World::from_snapshot(&file, universe, &options).unwrap();
     assert!(loaded.resources().get::<u16>().is_none());
 }
 
@@ -313,12 +320,12 @@ fn files_and_several_worlds_are_loaded_without_it() {
         assert_eq!(come[at].get::<u32>(entities.get(entity).unwrap()), Ok(&1));
     }
 
-    worlds[0].save(&path).unwrap();
-    let one = World::load_with(&path, simpler(), &options).unwrap();
+    worlds[0].save(&path, &Default::default()).unwrap();
+    let one = World::load(&path, simpler(), &options).unwrap();
     assert_eq!(one.get::<u32>(all[0]), Ok(&1));
-    let (one, entities) = World::load_remapped_with(&path, &into, &nobody, &options).unwrap();
+    let (one, entities) = World::load_remapped(&path, &into, &nobody, &options).unwrap();
     assert_eq!(one.get::<u32>(entities.get(all[0]).unwrap()), Ok(&1));
-    let refused = World::load_with(&path, simpler(), &LoadOptions::new()).unwrap_err();
+    let refused = World::load(&path, simpler(), &LoadOptions::new()).unwrap_err();
     assert!(matches!(refused, SnapshotError::In { .. }), "{refused}");
     std::fs::remove_file(&path).unwrap();
 }
@@ -352,7 +359,7 @@ fn fields_are_not_looked_at_where_that_is_said() {
             .registry()
             .register_state_as::<Mood>("of all")
             .unwrap();
-        World::from_snapshot_with(file, universe, &options)
+        World::from_snapshot(file, universe, &options)
     };
     let file = bytes(&world);
     let one = LoadOptions::new().ignore_fields("mood");
@@ -395,11 +402,14 @@ fn what_could_be_switched_off_comes_where_it_cannot_if_nobody_has_it_off() {
                 .register_plain_as::<u16>("switched")
                 .unwrap();
             universe.registry().register_plain_as::<()>("tag").unwrap();
-            World::from_snapshot(&bytes(world), universe)
+            World::from_snapshot(&bytes(world), universe, &Default::default())
         };
         let loaded = load(&world).unwrap();
         loaded.check().unwrap();
-        assert_eq!(loaded.state_hash(), world.state_hash());
+        assert_eq!(
+            loaded.state_hash(&Default::default()),
+            world.state_hash(&Default::default())
+        );
         for (n, &entity) in (0..).zip(&all) {
             assert_eq!(loaded.get::<u16>(entity), Ok(&n));
         }

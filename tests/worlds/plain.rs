@@ -49,8 +49,12 @@ fn entities_and_enums_are_saved_in_every_role_and_handles_still_lead_where_they_
         })
         .collect();
     world.destroy(dead).unwrap();
-    let loaded = World::from_snapshot(&bytes(&world), universe(register)).unwrap();
-    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    let loaded =
+        World::from_snapshot(&bytes(&world), universe(register), &Default::default()).unwrap();
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
     for (&ant, home) in ants.iter().zip([nest, dead]) {
         assert_eq!(loaded.get::<Entity>(ant).unwrap(), &home);
         assert_eq!(loaded.const_shared::<Entity>(ant).unwrap(), &home);
@@ -107,8 +111,15 @@ fn bytes_that_are_no_value_are_refused_in_every_role_with_their_place() {
         world.create((1_u32,)).unwrap();
         fill(&mut world, byte);
         let saved = bytes(&world);
-        let loaded = World::from_snapshot(&saved, universe(|registry| register(registry, new)));
-        (saved, loaded.map(|loaded| loaded.state_hash().unwrap()))
+        let loaded = World::from_snapshot(
+            &saved,
+            universe(|registry| register(registry, new)),
+            &Default::default(),
+        );
+        (
+            saved,
+            loaded.map(|loaded| loaded.state_hash(&Default::default()).unwrap()),
+        )
     };
     let roles: [&Fill<'_>; 5] = [
         &|world, byte| {
@@ -274,10 +285,14 @@ fn what_could_not_be_loaded_is_not_saved_and_the_old_file_stays() {
             register(world.registry(), Percent);
             world.create((2_u32,)).unwrap();
             let ant = fill(&mut world, Percent(percent));
-            let saved = world.save(&path);
+            let saved = world.save(&path, &Default::default());
             if percent == 100 {
                 saved.unwrap();
-                let load = World::load(&path, universe(|registry| register(registry, Percent)));
+                let load = World::load(
+                    &path,
+                    universe(|registry| register(registry, Percent)),
+                    &Default::default(),
+                );
                 assert_eq!(load.unwrap().count(), world.count(), "role {role}");
                 continue;
             }
@@ -314,13 +329,15 @@ fn a_tag_that_is_no_value_is_refused_only_if_somebody_has_it() {
     IS_ONE.store(true, Ordering::Relaxed);
     let inhabited = bytes(&world);
     IS_ONE.store(false, Ordering::Relaxed);
-    let refused = World::from_snapshot(&inhabited, universe(registered)).unwrap_err();
+    let refused =
+        World::from_snapshot(&inhabited, universe(registered), &Default::default()).unwrap_err();
     assert!(
         matches!(&refused, SnapshotError::NotAValue { name, .. } if name.ends_with("Fickle")),
         "{refused}"
     );
     world.destroy(ant).unwrap();
-    let loaded = World::from_snapshot(&bytes(&world), universe(registered)).unwrap();
+    let loaded =
+        World::from_snapshot(&bytes(&world), universe(registered), &Default::default()).unwrap();
     assert_eq!((loaded.count(), loaded.archetype_count()), (1, 2));
     loaded.check().unwrap();
 }
@@ -359,7 +376,7 @@ fn a_save_that_panics_leaves_the_old_file_and_nothing_beside_it() {
     let mut panicked = 0;
     for calls in 0.. {
         CALLS.store(calls, Ordering::Relaxed);
-        let saved = catch_unwind(AssertUnwindSafe(|| world.save(&path)));
+        let saved = catch_unwind(AssertUnwindSafe(|| world.save(&path, &Default::default())));
         let names = std::fs::read_dir(&folder).unwrap();
         let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["saved"], "with {calls} calls");

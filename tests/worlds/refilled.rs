@@ -287,7 +287,7 @@ fn a_copy_from_a_file_is_filled_as_the_world_is() {
     let bytes = world.to_snapshot(&SnapshotOptions::new()).unwrap();
     let universe = Universe::new();
     universe.registry().register_plain::<u64>().unwrap();
-    let mut copy = World::from_snapshot(&bytes, universe).unwrap();
+    let mut copy = World::from_snapshot(&bytes, universe, &Default::default()).unwrap();
     copy.check().unwrap();
     let values = |world: &World| -> Vec<Vec<u64>> {
         let mut all = world.read::<&u64, ()>().unwrap();

@@ -102,8 +102,13 @@ fn handles_lead_to_whom_they_meant_in_every_role() {
 
     let (mut native, natives) = inhabited();
     let saved = bytes(&world);
-    let (mut copy, entities) =
-        World::from_snapshot_remapped(&saved, native.universe(), &EntityMap::default()).unwrap();
+    let (mut copy, entities) = World::from_snapshot_remapped(
+        &saved,
+        native.universe(),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     copy.check().unwrap();
     let new = |old: Entity| entities.get(old).unwrap();
     assert!(
@@ -165,7 +170,7 @@ fn threads_load_the_same_file_while_others_create_and_destroy() {
         .create_batch((1..5_000_u32).map(|n| (n, owner(first, n))))
         .unwrap();
     let path = Path::new("remapped");
-    world.save(&path.0).unwrap();
+    world.save(&path.0, &Default::default()).unwrap();
 
     let (mut native, natives) = inhabited();
     let universe = Arc::clone(native.universe());
@@ -175,8 +180,13 @@ fn threads_load_the_same_file_while_others_create_and_destroy() {
             let (sender, universe, path) = (sender.clone(), &universe, &path);
             scope.spawn(move || {
                 for _ in 0..6 {
-                    let loaded =
-                        World::load_remapped(&path.0, universe, &EntityMap::default()).unwrap();
+                    let loaded = World::load_remapped(
+                        &path.0,
+                        universe,
+                        &EntityMap::default(),
+                        &Default::default(),
+                    )
+                    .unwrap();
                     sender.send(loaded).unwrap();
                 }
             });
@@ -214,9 +224,13 @@ fn chunks_that_were_loaded_are_handed_over_where_they_are() {
         .create_batch((0..50_000_u32).map(|n| (n, owner(Entity::PLACEHOLDER, n))))
         .unwrap();
     let (mut native, _) = inhabited();
-    let (mut copy, entities) =
-        World::from_snapshot_remapped(&bytes(&world), native.universe(), &EntityMap::default())
-            .unwrap();
+    let (mut copy, entities) = World::from_snapshot_remapped(
+        &bytes(&world),
+        native.universe(),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     let address = |world: &World| -> Vec<usize> {
         let all = entities
             .iter()
@@ -246,10 +260,15 @@ fn an_ordered_universe_gives_the_same_ids_each_time() {
             .iter()
             .step_by(3)
             .for_each(|&ant| native.destroy(ant).unwrap());
-        let (copy, entities) =
-            World::from_snapshot_remapped(&saved, &universe, &EntityMap::default()).unwrap();
+        let (copy, entities) = World::from_snapshot_remapped(
+            &saved,
+            &universe,
+            &EntityMap::default(),
+            &Default::default(),
+        )
+        .unwrap();
         universe.check([&native, &copy]).unwrap();
-        let hash = copy.state_hash().unwrap();
+        let hash = copy.state_hash(&Default::default()).unwrap();
         drop(copy);
         universe.check([&native]).unwrap();
         let next = native.create((7_u64,)).unwrap();
@@ -280,7 +299,8 @@ fn whom_else_handles_mean_is_said_by_whoever_loads() {
     native.destroy(natives[6]).unwrap();
     // Who has not gone since is meant still.
     let known: EntityMap = [(natives[5], natives[5])].into_iter().collect();
-    let (world_one, come) = World::from_snapshot_remapped(&saved_one, &universe, &known).unwrap();
+    let (world_one, come) =
+        World::from_snapshot_remapped(&saved_one, &universe, &known, &Default::default()).unwrap();
     let first = come.get(one).unwrap();
     let expected = Owner {
         also: [natives[5], Entity::PLACEHOLDER],
@@ -298,7 +318,8 @@ fn whom_else_handles_mean_is_said_by_whoever_loads() {
         .chain(come.iter())
         .chain([(two, natives[7])])
         .collect();
-    let (world_two, come) = World::from_snapshot_remapped(&saved_two, &universe, &known).unwrap();
+    let (world_two, come) =
+        World::from_snapshot_remapped(&saved_two, &universe, &known, &Default::default()).unwrap();
     let second = come.get(two).unwrap();
     let expected = Owner {
         also: [natives[5], first],
@@ -307,7 +328,8 @@ fn whom_else_handles_mean_is_said_by_whoever_loads() {
     assert_eq!(world_two.get::<Owner>(second), Ok(&expected));
     // Or all who do not come are meant as ever: it is the same universe.
     let all = EntityMap::default().keeping_others();
-    let (world_three, come) = World::from_snapshot_remapped(&saved_one, &universe, &all).unwrap();
+    let (world_three, come) =
+        World::from_snapshot_remapped(&saved_one, &universe, &all, &Default::default()).unwrap();
     let third = come.get(one).unwrap();
     let expected = Owner {
         also: [natives[5], natives[6]],
@@ -355,14 +377,22 @@ fn of_the_living_only_a_file_is_short_and_does_not_come_with_its_ids() {
         "{}",
         living.len()
     );
-    assert_eq!(few.state_hash(), few.state_hash_with(&options));
+    assert_eq!(
+        few.state_hash(&Default::default()),
+        few.state_hash(&options)
+    );
     let fresh = Universe::new();
     register(fresh.registry());
-    let refused = World::from_snapshot(&living, fresh).unwrap_err();
+    let refused = World::from_snapshot(&living, fresh, &Default::default()).unwrap_err();
     assert_eq!(refused, SnapshotError::DeadSkipped);
     for saved in [all, living] {
-        let (copy, entities) =
-            World::from_snapshot_remapped(&saved, world.universe(), &EntityMap::default()).unwrap();
+        let (copy, entities) = World::from_snapshot_remapped(
+            &saved,
+            world.universe(),
+            &EntityMap::default(),
+            &Default::default(),
+        )
+        .unwrap();
         assert_eq!((copy.count(), entities.len()), (10, 10));
         let sum: u32 = copy
             .read::<&Owner, ()>()
@@ -390,8 +420,13 @@ fn chunks_without_entities_do_not_come() {
     let saved = bytes(&world);
     let (native, _) = inhabited();
     let before = native.universe().chunk_stats().in_use;
-    let (copy, _) =
-        World::from_snapshot_remapped(&saved, native.universe(), &EntityMap::default()).unwrap();
+    let (copy, _) = World::from_snapshot_remapped(
+        &saved,
+        native.universe(),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     assert_eq!(copy.count(), 1);
     assert_eq!(native.universe().chunk_stats().in_use, before + 64);
     drop(copy);
@@ -432,8 +467,14 @@ fn a_value_that_is_none_when_it_names_nobody_is_refused_in_every_role() {
         registered(world.registry());
         let ant = world.create(()).unwrap();
         fill(&mut world, Target(ant));
-        let load =
-            |saved: &[u8]| World::from_snapshot_remapped(saved, universe, &EntityMap::default());
+        let load = |saved: &[u8]| {
+            World::from_snapshot_remapped(
+                saved,
+                universe,
+                &EntityMap::default(),
+                &Default::default(),
+            )
+        };
         let (copy, _) = load(&bytes(&world)).unwrap();
         assert_eq!(copy.count(), 2);
         drop(copy);
@@ -469,12 +510,13 @@ fn what_new_chunks_began_with_and_is_none_when_it_names_nobody_is_what_a_chunk_h
     let saved = bytes(&world);
     let fresh = Universe::new();
     registered(fresh.registry());
-    World::from_snapshot(&saved, fresh).unwrap();
+    World::from_snapshot(&saved, fresh, &Default::default()).unwrap();
     let (native, _) = inhabited();
     registered(native.registry());
     let known = EntityMap::default();
     let (mut copy, entities) =
-        World::from_snapshot_remapped(&saved, native.universe(), &known).unwrap();
+        World::from_snapshot_remapped(&saved, native.universe(), &known, &Default::default())
+            .unwrap();
     copy.check().unwrap();
     assert_eq!(copy.count(), 2);
     let (bee, child) = (entities.get(bee).unwrap(), entities.get(child).unwrap());
@@ -554,8 +596,13 @@ fn who_is_on_the_way_is_elsewhere_to_all_others() {
             note.borrow_mut().push(new);
         }
     })));
-    let (copy, entities) =
-        World::from_snapshot_remapped(&saved, &universe, &EntityMap::default()).unwrap();
+    let (copy, entities) = World::from_snapshot_remapped(
+        &saved,
+        &universe,
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     MEANWHILE.set(None);
     assert_eq!(seen.borrow().len(), 4 * 4);
     assert!(entities.iter().all(|(_, new)| copy.is_built(new)));
@@ -620,14 +667,22 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
     let stands = || (universe.count(), universe.chunk_stats().in_use);
     let before = stands();
     for (role, &fill) in roles.iter().enumerate() {
-        let (copy, _) =
-            World::from_snapshot_remapped(&saved(fill, 9), &universe, &EntityMap::default())
-                .unwrap();
+        let (copy, _) = World::from_snapshot_remapped(
+            &saved(fill, 9),
+            &universe,
+            &EntityMap::default(),
+            &Default::default(),
+        )
+        .unwrap();
         assert_eq!(copy.count(), 5_001);
         drop(copy);
         assert_eq!(stands(), before, "role {role}");
-        let refused =
-            World::from_snapshot_remapped(&saved(fill, 171), &universe, &EntityMap::default());
+        let refused = World::from_snapshot_remapped(
+            &saved(fill, 171),
+            &universe,
+            &EntityMap::default(),
+            &Default::default(),
+        );
         assert!(
             matches!(refused, Err(SnapshotError::NotAValue { .. })),
             "role {role}"
@@ -635,8 +690,15 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
         drop(refused);
         assert_eq!(stands(), before, "role {role}");
         let bytes = saved(fill, 255);
-        let load =
-            || World::from_snapshot_remapped(&bytes, &universe, &EntityMap::default()).map(drop);
+        let load = || {
+            World::from_snapshot_remapped(
+                &bytes,
+                &universe,
+                &EntityMap::default(),
+                &Default::default(),
+            )
+            .map(drop)
+        };
         catch_unwind(AssertUnwindSafe(load)).unwrap_err();
         assert_eq!(stands(), before, "role {role}");
     }
@@ -648,23 +710,38 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
 fn what_is_no_snapshot_or_not_registered_changes_nothing() {
     let (native, _) = inhabited();
     let universe = native.universe();
-    let error =
-        World::from_snapshot_remapped(b"no snapshot", universe, &EntityMap::default()).unwrap_err();
+    let error = World::from_snapshot_remapped(
+        b"no snapshot",
+        universe,
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap_err();
     assert_eq!(error, SnapshotError::Foreign);
     let two = small_worlds(3);
     let two = World::worlds_to_snapshot(&two.each_ref(), &SnapshotOptions::new()).unwrap();
-    let error = World::from_snapshot_remapped(&two, universe, &EntityMap::default()).unwrap_err();
+    let error =
+        World::from_snapshot_remapped(&two, universe, &EntityMap::default(), &Default::default())
+            .unwrap_err();
     assert!(
         matches!(error, SnapshotError::Unregistered { .. }),
         "{error}"
     );
     let known = Arc::new(crate::snapshot_world::universe());
-    let error = World::from_snapshot_remapped(&two, &known, &EntityMap::default()).unwrap_err();
+    let error =
+        World::from_snapshot_remapped(&two, &known, &EntityMap::default(), &Default::default())
+            .unwrap_err();
     assert_eq!(error, SnapshotError::Worlds { found: 2 });
     assert_eq!((known.count(), universe.count()), (0, 1_000));
     let empty = Path::new("remapped-empty");
     std::fs::write(&empty.0, b"").unwrap();
-    let error = World::load_remapped(&empty.0, universe, &EntityMap::default()).unwrap_err();
+    let error = World::load_remapped(
+        &empty.0,
+        universe,
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap_err();
     let SnapshotError::In { error, .. } = error else {
         panic!("{error:?}");
     };

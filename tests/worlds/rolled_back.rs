@@ -98,7 +98,7 @@ pub(super) fn start() -> World {
 }
 
 fn load(bytes: &[u8]) -> World {
-    let mut world = World::from_snapshot(bytes, universe()).unwrap();
+    let mut world = World::from_snapshot(bytes, universe(), &Default::default()).unwrap();
     equip(&mut world);
     world
 }
@@ -244,7 +244,10 @@ fn bytes(game: &Simulation) -> Vec<u8> {
 }
 
 pub(super) fn told(game: &Simulation) -> (u64, Vec<u8>) {
-    (game.world().state_hash().unwrap(), bytes(game))
+    (
+        game.world().state_hash(&Default::default()).unwrap(),
+        bytes(game),
+    )
 }
 
 pub(super) fn pool(threads: usize) -> rayon::ThreadPool {

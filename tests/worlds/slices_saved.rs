@@ -13,7 +13,7 @@ use crate::snapshot_world::{Asleep, Team, check, register, small_world, universe
 /// What is saved when the entities have moved to a world of their own.
 fn moved(world: &World, entities: &[Entity]) -> Vec<u8> {
     let all = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-    let mut copy = World::from_snapshot(&all, universe()).unwrap();
+    let mut copy = World::from_snapshot(&all, universe(), &Default::default()).unwrap();
     let mut own = World::of(copy.universe()).unwrap();
     let report = copy.move_slice_to(&mut own, entities).unwrap();
     assert_eq!(report.into_result().unwrap(), entities.len());
@@ -50,8 +50,13 @@ fn a_slice_is_what_is_saved_of_a_world_with_those_alone() {
 
         // Who has a value together with others has it still.
         let there = Arc::new(universe());
-        let (copy, come) =
-            World::from_snapshot_remapped(&bytes, &there, &EntityMap::default()).unwrap();
+        let (copy, come) = World::from_snapshot_remapped(
+            &bytes,
+            &there,
+            &EntityMap::default(),
+            &Default::default(),
+        )
+        .unwrap();
         assert_eq!((copy.count(), come.len()), (some.len(), some.len()));
         copy.check().unwrap();
         for &old in &some {
@@ -80,11 +85,15 @@ fn what_is_not_saved_of_a_slice() {
     let bytes = world
         .slice_to_snapshot(&some, &SnapshotOptions::new())
         .unwrap();
-    let refused = World::from_snapshot(&bytes, universe()).unwrap_err();
+    let refused = World::from_snapshot(&bytes, universe(), &Default::default()).unwrap_err();
     assert_eq!(refused, SnapshotError::DeadSkipped);
-    let (copy, _) =
-        World::from_snapshot_remapped(&bytes, &Arc::new(universe()), &EntityMap::default())
-            .unwrap();
+    let (copy, _) = World::from_snapshot_remapped(
+        &bytes,
+        &Arc::new(universe()),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     assert_eq!(copy.time(), core::time::Duration::ZERO);
     assert!(copy.resources().is_empty());
     assert_eq!(copy.pending().delayed_signals, 0);
@@ -167,7 +176,8 @@ fn only_fragments_of_those_who_are_saved_must_be_plain() {
     let there = Arc::new(universe());
     there.registry().register_plain::<Percent>().unwrap();
     let (copy, come) =
-        World::from_snapshot_remapped(&skipped, &there, &EntityMap::default()).unwrap();
+        World::from_snapshot_remapped(&skipped, &there, &EntityMap::default(), &Default::default())
+            .unwrap();
     assert_eq!(copy.get::<u64>(come.get(text).unwrap()).unwrap(), &2);
 }
 
@@ -184,7 +194,8 @@ fn handles_of_others_mean_whom_the_one_who_loads_says() {
     let keeping = EntityMap::default().keeping_others();
     for (known, others) in [(EntityMap::default(), Entity::PLACEHOLDER), (keeping, road)] {
         let (mut copy, come) =
-            World::from_snapshot_remapped(&bytes, world.universe(), &known).unwrap();
+            World::from_snapshot_remapped(&bytes, world.universe(), &known, &Default::default())
+                .unwrap();
         let (second, its) = (come.get(car).unwrap(), come.get(wheel).unwrap());
         assert_eq!(copy.get::<[Entity; 2]>(its).unwrap(), &[second, others]);
         // In the order in which they were named.
@@ -214,7 +225,8 @@ fn those_of_many_chunks_are_together_where_they_come() {
     assert!(bytes.len() < 400 * 20, "{} bytes", bytes.len());
     let there = Arc::new(universe());
     let (copy, come) =
-        World::from_snapshot_remapped(&bytes, &there, &EntityMap::default()).unwrap();
+        World::from_snapshot_remapped(&bytes, &there, &EntityMap::default(), &Default::default())
+            .unwrap();
     assert_eq!(there.chunk_stats().in_use, 1);
     for (n, &old) in (0..).step_by(500).zip(&some) {
         let new = come.get(old).unwrap();
@@ -231,7 +243,8 @@ fn those_of_many_chunks_are_together_where_they_come() {
         .slice_to_snapshot(&all, &SnapshotOptions::new())
         .unwrap();
     let (copy, come) =
-        World::from_snapshot_remapped(&bytes, &there, &EntityMap::default()).unwrap();
+        World::from_snapshot_remapped(&bytes, &there, &EntityMap::default(), &Default::default())
+            .unwrap();
     copy.check().unwrap();
     assert_eq!(
         copy.get::<u64>(come.get(all[199_999]).unwrap()).unwrap(),
@@ -258,7 +271,8 @@ fn shared_values_that_are_skipped_tell_nobody_apart() {
     check(&bytes).unwrap();
     let there = Arc::new(universe());
     let (copy, come) =
-        World::from_snapshot_remapped(&bytes, &there, &EntityMap::default()).unwrap();
+        World::from_snapshot_remapped(&bytes, &there, &EntityMap::default(), &Default::default())
+            .unwrap();
     assert_eq!(there.chunk_stats().in_use, 2);
     for (n, &old) in all.iter().enumerate() {
         let new = come.get(old).unwrap();

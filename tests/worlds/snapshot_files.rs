@@ -31,7 +31,9 @@ fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
     let path = Path::new("foreign");
     let load = |bytes: &[u8]| {
         std::fs::write(&path.0, bytes).unwrap();
-        let error = World::load(&path.0, universe()).map(drop).unwrap_err();
+        let error = World::load(&path.0, universe(), &Default::default())
+            .map(drop)
+            .unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with(&path.0.display().to_string()), "{text}");
         let SnapshotError::In { error, .. } = error else {
@@ -73,9 +75,9 @@ fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
     let mut turned = saved;
     turned[12..16].reverse();
     assert!(matches!(load(&turned), SnapshotError::ByteOrder));
-    let missing = World::load(path.0.join("nowhere"), universe()).unwrap_err();
+    let missing = World::load(path.0.join("nowhere"), universe(), &Default::default()).unwrap_err();
     assert!(matches!(missing, SnapshotError::File { .. }));
-    let folder = World::load(std::env::temp_dir(), universe()).unwrap_err();
+    let folder = World::load(std::env::temp_dir(), universe(), &Default::default()).unwrap_err();
     assert!(folder.to_string().ends_with(": is not a file"), "{folder}");
 }
 
@@ -92,7 +94,7 @@ fn of_a_file_that_is_no_whole_snapshot_only_the_begin_is_read() {
             // There are no such files here.
             return None;
         }
-        match World::load(&path.0, universe()).unwrap_err() {
+        match World::load(&path.0, universe(), &Default::default()).unwrap_err() {
             SnapshotError::In { error, .. } => Some(*error),
             error => panic!("{error}"),
         }
@@ -116,7 +118,7 @@ fn every_byte_that_changes_is_noticed() {
     for at in 0..saved.len() {
         let mut damaged = saved.clone();
         damaged[at] ^= 1 << (at % 8);
-        let error = World::from_snapshot(&damaged, universe()).map(drop);
+        let error = World::from_snapshot(&damaged, universe(), &Default::default()).map(drop);
         assert!(error.is_err(), "byte {at} of {}", saved.len());
     }
 }
@@ -129,15 +131,17 @@ fn a_file_whose_name_is_as_long_as_can_be_is_replaced_and_one_that_is_refused_le
     std::fs::write(&path, "what was there").unwrap();
     let mut world = small_world(3).0;
     world.create((Err::<(), _>("not plain"),)).unwrap();
-    let error = world.save(&path).unwrap_err();
+    let error = world.save(&path, &Default::default()).unwrap_err();
     assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"what was there");
     for _ in 0..2 {
-        small_world(3).0.save(&path).unwrap();
+        small_world(3).0.save(&path, &Default::default()).unwrap();
     }
-    World::load(&path, universe()).unwrap();
+    World::load(&path, universe(), &Default::default()).unwrap();
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    let longer = small_world(3).0.save(folder.join("s".repeat(256)));
+    let longer = small_world(3)
+        .0
+        .save(folder.join("s".repeat(256)), &Default::default());
     let error = longer.unwrap_err();
     assert!(matches!(error, SnapshotError::File { .. }), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -153,21 +157,21 @@ fn a_file_has_what_its_options_say_and_no_more() {
         world.create((n, u64::from(n))).unwrap();
     }
     world.create((7_u32, String::from("not plain"))).unwrap();
-    world.save(&path.0).unwrap_err();
+    world.save(&path.0, &Default::default()).unwrap_err();
     for options in [
         SnapshotOptions::new().skip_not_plain(),
         SnapshotOptions::new().skip_not_plain().skip(heat),
         SnapshotOptions::new().skip_not_plain().skip_dead(),
     ] {
-        world.save_with(&path.0, &options).unwrap();
+        world.save(&path.0, &options).unwrap();
         let expected = world.to_snapshot(&options).unwrap();
         assert_eq!(std::fs::read(&path.0).unwrap(), expected);
     }
     let options = SnapshotOptions::new().skip_not_plain().skip(heat);
-    world.save_with(&path.0, &options).unwrap();
+    world.save(&path.0, &options).unwrap();
     let universe = Universe::new();
     universe.registry().register_plain::<u64>().unwrap();
-    let mut loaded = World::load(&path.0, universe).unwrap();
+    let mut loaded = World::load(&path.0, universe, &Default::default()).unwrap();
     assert_eq!(loaded.count(), 1_001);
     assert_eq!(loaded.query::<&u64, ()>().unwrap().count(), 1_000);
     assert_eq!(loaded.query::<&u32, ()>().unwrap().count(), 0);
@@ -175,7 +179,10 @@ fn a_file_has_what_its_options_say_and_no_more() {
 
 #[test]
 fn an_error_about_the_empty_path_says_so() {
-    let error = World::new().save("").unwrap_err().to_string();
+    let error = World::new()
+        .save("", &Default::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.starts_with("the empty path: "), "{error}");
 }
 
@@ -186,10 +193,10 @@ fn a_link_is_followed_and_what_is_no_file_is_refused() {
     let (link, file) = (Path::new("link"), Path::new("linked"));
     std::fs::write(&file.0, "what was there").unwrap();
     std::os::unix::fs::symlink(&file.0, &link.0).unwrap();
-    world.save(&link.0).unwrap();
+    world.save(&link.0, &Default::default()).unwrap();
     assert_eq!(std::fs::read(&file.0).unwrap(), bytes(&world));
     assert!(std::fs::symlink_metadata(&link.0).unwrap().is_symlink());
-    let error = world.save("/dev/null").unwrap_err();
+    let error = world.save("/dev/null", &Default::default()).unwrap_err();
     assert_eq!(error.to_string(), "/dev/null: it is not a file");
     // Nobody is told it twice.
     assert!(std::error::Error::source(&error).is_none());
@@ -201,14 +208,14 @@ fn threads_that_save_to_one_file_at_once_leave_a_whole_one() {
     let worlds = [small_world(2_000).0, small_world(3_000).0];
     std::thread::scope(|scope| {
         for world in &worlds {
-            scope.spawn(|| (0..20).for_each(|_| world.save(&path.0).unwrap()));
+            scope.spawn(|| (0..20).for_each(|_| world.save(&path.0, &Default::default()).unwrap()));
         }
     });
-    let loaded = World::load(&path.0, universe()).unwrap();
-    let hash = loaded.state_hash().unwrap();
+    let loaded = World::load(&path.0, universe(), &Default::default()).unwrap();
+    let hash = loaded.state_hash(&Default::default()).unwrap();
     assert!(
         worlds
-            .map(|world| world.state_hash().unwrap())
+            .map(|world| world.state_hash(&Default::default()).unwrap())
             .contains(&hash)
     );
 }

@@ -17,9 +17,12 @@ pub(crate) fn bytes(world: &World) -> Vec<u8> {
 fn a_saved_world_comes_back_with_ids_versions_values_and_bits() {
     let (world, all) = small_world(3_000);
     let path = Path::new("whole");
-    world.save(&path.0).unwrap();
-    let loaded = World::load(&path.0, universe()).unwrap();
-    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    world.save(&path.0, &Default::default()).unwrap();
+    let loaded = World::load(&path.0, universe(), &Default::default()).unwrap();
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
     assert_eq!(loaded.count(), world.count());
     let health = loaded.registry().find("health").unwrap().id();
     for (n, &entity) in (0_u32..).zip(&all) {
@@ -80,7 +83,7 @@ fn dead_handles_stay_dead_after_loading_whoever_gets_their_slots() {
         dead.extend_from_slice(&ants[..900]);
     }
     let elsewhere = World::of(world.universe()).unwrap().reserve().unwrap();
-    let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&world), universe(), &Default::default()).unwrap();
     assert_eq!(loaded.universe().count(), 500);
     dead.push(elsewhere);
     for _ in 0..10_000 {
@@ -100,32 +103,32 @@ fn dead_handles_stay_dead_after_loading_whoever_gets_their_slots() {
 fn the_state_hash_is_the_same_however_the_world_came_to_its_state() {
     let (world, _) = small_world(500);
     // Loaded: other numbers of fragments, other memory.
-    let mut other = World::from_snapshot(&bytes(&world), universe()).unwrap();
-    let hash = world.state_hash().unwrap();
-    assert_eq!(other.state_hash().unwrap(), hash);
+    let mut other = World::from_snapshot(&bytes(&world), universe(), &Default::default()).unwrap();
+    let hash = world.state_hash(&Default::default()).unwrap();
+    assert_eq!(other.state_hash(&Default::default()).unwrap(), hash);
     // There and back again: other chunks, other rows.
     let entities: Vec<Entity> = other.read::<Entity, ()>().unwrap().iter().collect();
     for &entity in entities.iter().rev() {
         other.add(entity, (9_i16,)).unwrap();
     }
-    assert_ne!(other.state_hash().unwrap(), hash);
+    assert_ne!(other.state_hash(&Default::default()).unwrap(), hash);
     for &entity in &entities {
         other.remove::<(i16,)>(entity).unwrap();
     }
-    assert_eq!(other.state_hash().unwrap(), hash);
+    assert_eq!(other.state_hash(&Default::default()).unwrap(), hash);
     other.trim();
-    assert_eq!(other.state_hash().unwrap(), hash);
+    assert_eq!(other.state_hash(&Default::default()).unwrap(), hash);
 }
 
 #[test]
 fn the_state_hash_sees_every_part_of_the_state() {
     let (world, all) = small_world(40);
     let saved = bytes(&world);
-    let hash = world.state_hash().unwrap();
+    let hash = world.state_hash(&Default::default()).unwrap();
     let changed = |change: &dyn Fn(&mut World)| {
-        let mut world = World::from_snapshot(&saved, universe()).unwrap();
+        let mut world = World::from_snapshot(&saved, universe(), &Default::default()).unwrap();
         change(&mut world);
-        world.state_hash().unwrap()
+        world.state_hash(&Default::default()).unwrap()
     };
     assert_eq!(changed(&|_| ()), hash);
     let changes: [&dyn Fn(&mut World); 8] = [
@@ -176,7 +179,7 @@ fn chunk_fragments_keep_their_values_and_their_template() {
     for (at, ant) in ants.iter().enumerate() {
         *world.chunk_fragment_mut::<i64>(*ant).unwrap() = at as i64;
     }
-    let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&world), universe(), &Default::default()).unwrap();
     for &ant in &ants {
         assert_eq!(
             loaded.chunk_fragment::<i64>(ant).unwrap(),
@@ -204,7 +207,7 @@ fn each_composition_keeps_what_its_chunks_begin_with() {
     world.destroy(gone).unwrap();
     let near = world.create((1_u64,).per_chunk(1_i64)).unwrap();
     world.destroy(near).unwrap();
-    let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&world), universe(), &Default::default()).unwrap();
     for world in [&mut world, &mut loaded] {
         let far = world.create((1_u64, Asleep).per_chunk(9_i64)).unwrap();
         *world.chunk_fragment_mut::<i64>(far).unwrap() = 5;
@@ -231,7 +234,7 @@ fn a_fragment_that_nobody_has_any_more_need_not_be_registered() {
         world.destroy(never_plain).unwrap();
         world
     });
-    let mut loaded = World::from_snapshot(&saved, universe()).unwrap();
+    let mut loaded = World::from_snapshot(&saved, universe(), &Default::default()).unwrap();
     assert_eq!((loaded.count(), loaded.exists(ant)), (1, true));
     loaded.create((1_u64, 1_u128)).unwrap();
     loaded.check().unwrap();
@@ -247,8 +250,12 @@ fn chunks_come_back_as_long_as_they_were_and_still_take_entities() {
         }
         // Enough for chunks to grow.
         world.create_batch((0..200_000_u64).map(|n| (n,))).unwrap();
-        let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
-        assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+        let mut loaded =
+            World::from_snapshot(&bytes(&world), universe(), &Default::default()).unwrap();
+        assert_eq!(
+            loaded.state_hash(&Default::default()).unwrap(),
+            world.state_hash(&Default::default()).unwrap()
+        );
         let rows = |world: &mut World| {
             let mut rows = Vec::new();
             let mut all = world.query::<&u64, ()>().unwrap();
@@ -287,10 +294,13 @@ fn chunks_that_were_given_another_layout_in_place_come_back() {
         let universe = Universe::new();
         universe.registry().register_plain::<u64>().unwrap();
         universe.registry().register_plain::<u32>().unwrap();
-        let loaded = World::from_snapshot(&bytes(&world), universe)
+        let loaded = World::from_snapshot(&bytes(&world), universe, &Default::default())
             .unwrap_or_else(|error| panic!("{first}, then {second}: {error}"));
         loaded.check().unwrap();
-        assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+        assert_eq!(
+            loaded.state_hash(&Default::default()).unwrap(),
+            world.state_hash(&Default::default()).unwrap()
+        );
     }
 }
 
@@ -311,7 +321,7 @@ fn what_another_thread_makes_switchable_while_a_world_is_saved_spoils_nothing() 
         let universe = Universe::new();
         universe.registry().register_plain::<u64>().unwrap();
         universe.registry().register_enableable::<u64>().unwrap();
-        let loaded = World::from_snapshot(&saved, universe)
+        let loaded = World::from_snapshot(&saved, universe, &Default::default())
             .unwrap_or_else(|error| panic!("{round}: {error}"));
         assert_eq!(loaded.count(), 20_000);
     }
@@ -320,9 +330,13 @@ fn what_another_thread_makes_switchable_while_a_world_is_saved_spoils_nothing() 
 #[test]
 fn an_empty_world_can_be_saved_too() {
     let world = World::new();
-    let loaded = World::from_snapshot(&bytes(&world), Universe::new()).unwrap();
+    let loaded =
+        World::from_snapshot(&bytes(&world), Universe::new(), &Default::default()).unwrap();
     assert!(loaded.is_empty());
-    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
 }
 
 #[test]
@@ -334,7 +348,7 @@ fn no_world_is_a_file_too() {
             .unwrap()
             .is_empty()
     );
-    let error = World::load(&path.0, universe()).unwrap_err();
+    let error = World::load(&path.0, universe(), &Default::default()).unwrap_err();
     assert!(
         matches!(&error, SnapshotError::In { error, .. } if **error == SnapshotError::Worlds { found: 0 }),
         "{error:?}"
@@ -351,7 +365,10 @@ fn worlds_of_one_universe_are_saved_together_and_their_handles_lead_from_one_to_
     let entities =
         |world: &World| -> Vec<Entity> { world.read::<Entity, ()>().unwrap().iter().collect() };
     for ((world, other), copy) in worlds.iter().zip(worlds.iter().rev()).zip(&loaded) {
-        assert_eq!(copy.state_hash().unwrap(), world.state_hash().unwrap());
+        assert_eq!(
+            copy.state_hash(&Default::default()).unwrap(),
+            world.state_hash(&Default::default()).unwrap()
+        );
         assert_eq!(entities(copy), entities(world), "rows in their order");
         assert_eq!(copy.universe().count(), worlds[0].universe().count());
         for entity in entities(other) {
@@ -382,7 +399,7 @@ fn a_snapshot_says_how_many_worlds_it_has_and_there_may_be_none() {
     let worlds = small_worlds(20);
     let options = SnapshotOptions::new();
     let both = World::worlds_to_snapshot(&worlds.each_ref(), &options).unwrap();
-    let error = World::from_snapshot(&both, universe()).unwrap_err();
+    let error = World::from_snapshot(&both, universe(), &Default::default()).unwrap_err();
     assert!(
         matches!(error, SnapshotError::Worlds { found: 2 }),
         "{error}"
@@ -392,8 +409,8 @@ fn a_snapshot_says_how_many_worlds_it_has_and_there_may_be_none() {
         World::worlds_from_snapshot(&bytes(&worlds[1]), universe(), &LoadOptions::new()).unwrap();
     assert_eq!(one.len(), 1);
     assert_eq!(
-        one[0].state_hash().unwrap(),
-        worlds[1].state_hash().unwrap()
+        one[0].state_hash(&Default::default()).unwrap(),
+        worlds[1].state_hash(&Default::default()).unwrap()
     );
     let none = World::worlds_to_snapshot(&[], &options).unwrap();
     assert!(
@@ -504,18 +521,18 @@ fn types_that_were_given_names_are_known_by_them_whatever_they_are_called_now() 
     registry
         .register_plain_as::<Shared<Side>>("game.team")
         .unwrap();
-    let loaded = World::from_snapshot(&saved, universe).unwrap();
+    let loaded = World::from_snapshot(&saved, universe, &Default::default()).unwrap();
     assert_eq!(loaded.get::<Hull>(ant).unwrap().0, 7);
     assert_eq!(loaded.entity(ant).unwrap().shared::<Side>().unwrap().0, 3);
     assert_eq!(
-        loaded.state_hash().unwrap(),
-        world.state_hash().unwrap(),
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap(),
         "the state is that of names and bytes"
     );
     // Without the names they are others.
     let universe = Universe::new();
     universe.registry().register_plain::<Hull>().unwrap();
-    let error = World::from_snapshot(&saved, universe).unwrap_err();
+    let error = World::from_snapshot(&saved, universe, &Default::default()).unwrap_err();
     assert!(error.to_string().contains("game.health"), "{error}");
 }
 
@@ -555,7 +572,8 @@ fn a_world_whose_observer_panicked_when_a_chunk_began_comes_back() {
         world.unobserve(panics);
         assert_eq!(world.count(), 1);
         world.check().unwrap();
-        let loaded = World::from_snapshot(&bytes(&world), registered()).unwrap();
+        let loaded =
+            World::from_snapshot(&bytes(&world), registered(), &Default::default()).unwrap();
         assert_eq!(loaded.count(), 1);
     }
 }

@@ -9,11 +9,11 @@ use megachunk::world::{SnapshotError, SnapshotOptions};
 #[test]
 fn a_fragment_that_is_not_plain_is_named_or_skipped() {
     let (mut world, all) = small_world(20);
-    let hash = world.state_hash().unwrap();
+    let hash = world.state_hash(&Default::default()).unwrap();
     world.add(all[2], (String::from("cache"),)).unwrap();
     let id = world.registry().of::<String>().unwrap().id();
     for error in [
-        world.state_hash().unwrap_err(),
+        world.state_hash(&Default::default()).unwrap_err(),
         world.to_snapshot(&SnapshotOptions::new()).unwrap_err(),
     ] {
         assert!(matches!(&error, SnapshotError::NotPlain { name, .. } if name.contains("String")));
@@ -22,16 +22,16 @@ fn a_fragment_that_is_not_plain_is_named_or_skipped() {
         SnapshotOptions::new().skip(id),
         SnapshotOptions::new().skip_not_plain(),
     ] {
-        assert_eq!(world.state_hash_with(&options).unwrap(), hash);
+        assert_eq!(world.state_hash(&options).unwrap(), hash);
         let saved = world.to_snapshot(&options).unwrap();
-        let loaded = World::from_snapshot(&saved, universe()).unwrap();
-        assert_eq!(loaded.state_hash().unwrap(), hash);
+        let loaded = World::from_snapshot(&saved, universe(), &Default::default()).unwrap();
+        assert_eq!(loaded.state_hash(&Default::default()).unwrap(), hash);
     }
     // A tag of a type is no secret to a hash, but only its owner may make one.
     struct Token;
     world.remove::<(String,)>(all[2]).unwrap();
     world.add(all[2], (Token,)).unwrap();
-    assert!(world.state_hash().is_ok());
+    assert!(world.state_hash(&Default::default()).is_ok());
     let refused = world.to_snapshot(&SnapshotOptions::new()).unwrap_err();
     assert!(matches!(refused, SnapshotError::NotPlain { .. }));
 }
@@ -60,7 +60,7 @@ fn what_does_not_fit_the_registry_is_named() {
     let load = |prepare: &dyn Fn(&Universe)| {
         let universe = Universe::new();
         prepare(&universe);
-        World::from_snapshot(&saved, universe).map(drop)
+        World::from_snapshot(&saved, universe, &Default::default()).map(drop)
     };
     let error = load(&|_| ()).unwrap_err();
     assert_eq!(
@@ -82,7 +82,7 @@ fn what_does_not_fit_the_registry_is_named() {
         world.add(ant, (1_u32,)).unwrap();
         let universe = Universe::new();
         universe.registry().register_plain::<u32>().unwrap();
-        World::from_snapshot(&bytes(&world), universe).unwrap_err()
+        World::from_snapshot(&bytes(&world), universe, &Default::default()).unwrap_err()
     };
     assert_eq!(
         several.to_string(),
@@ -105,7 +105,7 @@ fn what_does_not_fit_the_registry_is_named() {
     let universe = universe();
     universe.registry().register_plain::<u32>().unwrap();
     universe.registry().register_enableable::<u32>().unwrap();
-    let error = World::from_snapshot(&bytes(&world), universe).unwrap_err();
+    let error = World::from_snapshot(&bytes(&world), universe, &Default::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "health had 8 bytes aligned to 8 when it was saved, and has 4 aligned to 4 now: see \
@@ -134,7 +134,7 @@ fn all_fragments_that_had_other_sizes_are_named_at_once() {
     let values = [0, 1, 2].map(value).into_iter().collect();
     world.create_dynamic(values).unwrap();
     let saved = bytes(&world);
-    let load = |sizes| World::from_snapshot(&saved, of(sizes).0).map(drop);
+    let load = |sizes| World::from_snapshot(&saved, of(sizes).0, &Default::default()).map(drop);
     load([3, 4, 5]).unwrap();
     let error = load([3, 8, 6]).unwrap_err();
     let SnapshotError::Layout { fragments, .. } = &error else {
@@ -160,7 +160,7 @@ fn a_universe_that_had_entities_takes_no_snapshot() {
     let universe = Universe::new();
     universe.reserve().unwrap();
     let saved = bytes(&World::new());
-    let error = World::from_snapshot(&saved, universe).unwrap_err();
+    let error = World::from_snapshot(&saved, universe, &Default::default()).unwrap_err();
     assert!(matches!(error, SnapshotError::UniverseInUse));
 }
 
@@ -182,7 +182,7 @@ fn a_tag_that_has_a_drop_is_not_saved() {
     let said = world.to_snapshot(&SnapshotOptions::new()).unwrap_err();
     assert!(said.to_string().contains("guard"), "{said}");
     assert!(
-        world.state_hash().is_ok(),
+        world.state_hash(&Default::default()).is_ok(),
         "membership is all there is to see"
     );
 }

@@ -88,7 +88,7 @@ fn all() -> SnapshotOptions {
 fn resources_that_are_part_of_the_state_are_saved_and_others_are_not() {
     let (world, _) = world();
     let file = world.to_snapshot(&all()).unwrap();
-    let loaded = World::from_snapshot(&file, universe()).unwrap();
+    let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     let (then, now) = (world.resources(), loaded.resources());
     assert_eq!(now.get::<Score>(), then.get::<Score>());
     assert_eq!(now.get::<Debts>(), then.get::<Debts>());
@@ -108,8 +108,13 @@ fn resources_that_come_with_new_ids_name_those_who_are_meant() {
         .insert((cow, ant), 7);
     world.destroy(cow).unwrap();
     let file = world.to_snapshot(&all()).unwrap();
-    let (copy, come) =
-        World::from_snapshot_remapped(&file, world.universe(), &EntityMap::default()).unwrap();
+    let (copy, come) = World::from_snapshot_remapped(
+        &file,
+        world.universe(),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     let new = |old| come.get(old).unwrap();
     let leader = copy.resources().get::<Score>().unwrap().leader;
     assert_eq!(leader, new(bee));
@@ -143,7 +148,7 @@ fn resources_of_several_worlds_stay_with_theirs() {
 #[test]
 fn the_hash_of_a_state_has_its_resources() {
     let (mut world, [ant, bee, _]) = world();
-    let hash = |world: &World| world.state_hash().unwrap();
+    let hash = |world: &World| world.state_hash(&Default::default()).unwrap();
     let before = hash(&world);
     world.resources_mut().insert("something else");
     assert_eq!(hash(&world), before);
@@ -157,8 +162,8 @@ fn the_hash_of_a_state_has_its_resources() {
     world.resources_mut().insert(score);
     assert_eq!(hash(&world), after);
     let options = all().skip_resource::<Score>();
-    assert_eq!(world.state_hash_with(&options).unwrap(), without);
-    let none = world.state_hash_with(&all().skip_resources()).unwrap();
+    assert_eq!(world.state_hash(&options).unwrap(), without);
+    let none = world.state_hash(&all().skip_resources()).unwrap();
     world.resources_mut().remove::<Score>();
     world.resources_mut().remove::<Debts>();
     assert_eq!(hash(&world), none);
@@ -179,7 +184,7 @@ fn a_hash_tells_a_resources_name_from_its_value() {
         registry.register_state_with("cd", write, read).unwrap();
         world.resources_mut().insert(one);
         world.resources_mut().insert(other);
-        world.state_hash().unwrap()
+        world.state_hash(&Default::default()).unwrap()
     };
     let hashes = [
         ("ab", "cd"),
@@ -214,7 +219,7 @@ fn skipped_resources_do_not_come_back() {
         (all().skip_resources(), false, false),
     ] {
         let file = world.to_snapshot(&options).unwrap();
-        let loaded = World::from_snapshot(&file, universe()).unwrap();
+        let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
         let there = loaded.resources();
         assert_eq!(there.contains::<Score>(), score);
         assert_eq!(there.contains::<Debts>(), debts);
@@ -234,7 +239,7 @@ fn a_value_that_cannot_be_written_or_read_is_an_error_that_says_why() {
     let refused = world.to_snapshot(&all()).unwrap_err();
     let told = format!("a value of \"debts\" cannot be saved or hashed: {bee} owes {ant} nothing");
     assert_eq!(refused.to_string(), told);
-    assert_eq!(world.state_hash().unwrap_err(), refused);
+    assert_eq!(world.state_hash(&Default::default()).unwrap_err(), refused);
 
     let other = Universe::new();
     other.registry().register_plain::<u32>().unwrap();
@@ -248,7 +253,7 @@ fn a_value_that_cannot_be_written_or_read_is_an_error_that_says_why() {
         .registry()
         .register_state_with("debts", write, read)
         .unwrap();
-    let refused = World::from_snapshot(&file, other).unwrap_err();
+    let refused = World::from_snapshot(&file, other, &Default::default()).unwrap_err();
     let SnapshotError::StateNotRead {
         name, at, reason, ..
     } = refused
@@ -289,7 +294,7 @@ fn an_error_of_a_value_is_told_with_its_causes() {
         };
         let write = |_: &Debts, _: &mut Vec<u8>| ();
         registry.register_state_with("debts", write, read).unwrap();
-        let refused = World::from_snapshot(&file, other).unwrap_err();
+        let refused = World::from_snapshot(&file, other, &Default::default()).unwrap_err();
         let SnapshotError::StateNotRead { reason, .. } = refused else {
             panic!("{refused}");
         };
@@ -304,7 +309,9 @@ fn a_plain_value_of_another_size_is_an_error() {
     let other = Universe::new();
     other.registry().register_plain::<u32>().unwrap();
     other.registry().register_state_as::<u64>("score").unwrap();
-    let refused = World::from_snapshot(&file, other).unwrap_err().to_string();
+    let refused = World::from_snapshot(&file, other, &Default::default())
+        .unwrap_err()
+        .to_string();
     assert!(
         refused.ends_with("are no \"score\": it had 16 bytes when it was saved, and has 8 now"),
         "{refused}"
@@ -339,11 +346,16 @@ fn a_plain_value_that_is_none_any_more_is_an_error() {
     let whole = world.to_snapshot(&all()).unwrap();
     world.destroy(ant).unwrap();
     let file = world.to_snapshot(&all()).unwrap();
-    World::from_snapshot(&file, universe()).unwrap();
+    World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     let nobody = EntityMap::default();
-    assert!(World::from_snapshot_remapped(&whole, world.universe(), &nobody).is_ok());
+    assert!(
+        World::from_snapshot_remapped(&whole, world.universe(), &nobody, &Default::default())
+            .is_ok()
+    );
     let before = world.universe().count();
-    let refused = World::from_snapshot_remapped(&file, world.universe(), &nobody).unwrap_err();
+    let refused =
+        World::from_snapshot_remapped(&file, world.universe(), &nobody, &Default::default())
+            .unwrap_err();
     assert!(refused.to_string().contains("Plain::IS_VALUE"), "{refused}");
     assert_eq!(world.universe().count(), before);
     world.resources_mut().insert(Choosy(Entity::PLACEHOLDER));
@@ -360,7 +372,7 @@ fn types_that_are_not_registered_are_all_named() {
     let file = world.to_snapshot(&all()).unwrap();
     let other = Universe::new();
     other.registry().register_plain::<u32>().unwrap();
-    let refused = World::from_snapshot(&file, other).unwrap_err();
+    let refused = World::from_snapshot(&file, other, &Default::default()).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the snapshot has values of debts, score, which are not registered: see `FragmentRegistry::register_state`, or \
@@ -412,12 +424,16 @@ fn a_panic_in_what_writes_or_reads_leaves_nothing_half_done() {
     world.resources_mut().insert(Bomb);
     let file = world.to_snapshot(&all()).unwrap();
     let nobody = EntityMap::default();
-    let load = || World::from_snapshot_remapped(&file, &shared, &nobody).map(drop);
+    let load =
+        || World::from_snapshot_remapped(&file, &shared, &nobody, &Default::default()).map(drop);
     let burnt = catch_unwind(AssertUnwindSafe(load)).unwrap_err();
     assert_eq!(burnt.downcast_ref(), Some(&"as if it burnt"));
     assert_eq!(shared.count(), 1);
     world.check().unwrap();
-    assert!(catch_unwind(|| World::from_snapshot(&file, universe()).map(drop)).is_err());
+    assert!(
+        catch_unwind(|| World::from_snapshot(&file, universe(), &Default::default()).map(drop))
+            .is_err()
+    );
 
     let path = std::env::temp_dir().join(format!("megachunk-burnt-{}", std::process::id()));
     let mut other = World::new();
@@ -427,10 +443,10 @@ fn a_panic_in_what_writes_or_reads_leaves_nothing_half_done() {
         .registry()
         .register_state_with("bomb", write, read)
         .unwrap();
-    other.save(&path).unwrap();
+    other.save(&path, &Default::default()).unwrap();
     let before = std::fs::read(&path).unwrap();
     other.resources_mut().insert(Bomb);
-    assert!(catch_unwind(AssertUnwindSafe(|| other.save(&path))).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(|| other.save(&path, &Default::default()))).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), before);
     std::fs::remove_file(path).unwrap();
 }
@@ -452,14 +468,19 @@ fn names_come_back_in_the_order_in_which_they_were_given() {
     world.set_name(dead, "worker").unwrap();
     world.destroy(dead).unwrap();
     let file = world.to_snapshot(&all()).unwrap();
-    let loaded = World::from_snapshot(&file, universe()).unwrap();
+    let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     loaded.check().unwrap();
     assert!(loaded.named("worker").eq([cow, ant]));
     assert_eq!(loaded.find_by_name("queen"), Some(bee));
     assert_eq!(loaded.find_by_name("nobody yet"), None);
     assert_eq!(loaded.to_snapshot(&all()).unwrap(), file);
-    let (copy, come) =
-        World::from_snapshot_remapped(&file, world.universe(), &EntityMap::default()).unwrap();
+    let (copy, come) = World::from_snapshot_remapped(
+        &file,
+        world.universe(),
+        &EntityMap::default(),
+        &Default::default(),
+    )
+    .unwrap();
     copy.check().unwrap();
     let [ant, cow] = [ant, cow].map(|old| come.get(old).unwrap());
     assert!(copy.named("worker").eq([cow, ant]));
@@ -478,7 +499,7 @@ where
     let _ = world.create_batch((0..100).map(|n| (value(n),))).unwrap();
     let parts = world.state_hashes(&SnapshotOptions::new()).unwrap();
     let (_, values) = parts.iter().last().unwrap();
-    [world.state_hash().unwrap(), values]
+    [world.state_hash(&Default::default()).unwrap(), values]
 }
 
 /// Peers of one version compare them: who changes them on purpose writes down the new ones.

@@ -25,12 +25,13 @@ fn numbers() -> Universe {
 
 /// Chunks that a file takes, with its ids and with new ones.
 fn asked(file: &[u8]) -> [usize; 2] {
-    let with_ids = World::from_snapshot(file, numbers()).unwrap();
+    let with_ids = World::from_snapshot(file, numbers(), &Default::default()).unwrap();
     let summary = SnapshotSummary::of(file).unwrap();
     let chunks = taken(with_ids.universe()) as u64;
     assert_eq!(summary.chunk_bytes, chunks << 14);
     let universe = Arc::new(numbers());
-    let anew = World::from_snapshot_remapped(file, &universe, &EntityMap::default());
+    let anew =
+        World::from_snapshot_remapped(file, &universe, &EntityMap::default(), &Default::default());
     let (anew, entities) = anew.unwrap();
     anew.check().unwrap();
     assert_eq!(entities.len(), with_ids.count());
@@ -85,7 +86,7 @@ fn a_summary_says_what_a_load_brings_and_takes() {
     for count in [0, 1, 17, 2_000] {
         let file = bytes(&small_world(count).0);
         let summary = SnapshotSummary::of(&file).unwrap();
-        let world = World::from_snapshot(&file, universe()).unwrap();
+        let world = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
         assert_eq!((summary.bytes, summary.worlds), (file.len() as u64, 1));
         assert_eq!(summary.entities, world.count() as u64);
         let chunks = taken(world.universe()) as u64;
@@ -139,7 +140,7 @@ fn a_summary_says_what_a_load_brings_and_takes() {
 fn a_summary_of_a_file_is_that_of_its_bytes() {
     let path = Path::new("summary");
     let (world, _) = small_world(300);
-    world.save(&path.0).unwrap();
+    world.save(&path.0, &Default::default()).unwrap();
     let file = std::fs::read(&path.0).unwrap();
     let summary = SnapshotSummary::of(&file).unwrap();
     assert_eq!(SnapshotSummary::read(&path.0), Ok(summary.clone()));
@@ -197,9 +198,10 @@ fn names_of_a_file_are_told_in_one_short_line() {
     registry.register_state_as::<u64>(red).unwrap();
     registry.register_state_as::<u32>(&long).unwrap();
     let nothing = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-    World::from_snapshot(&nothing, Universe::new()).unwrap();
+    World::from_snapshot(&nothing, Universe::new(), &Default::default()).unwrap();
     world.create_dynamic(values).unwrap();
-    let said = World::from_snapshot(&bytes(&world), Universe::new()).unwrap_err();
+    let said =
+        World::from_snapshot(&bytes(&world), Universe::new(), &Default::default()).unwrap_err();
     let SnapshotError::Unregistered { fragments, .. } = &said else {
         panic!("{said}");
     };
@@ -226,7 +228,7 @@ fn names_of_a_file_are_told_in_one_short_line() {
     world.resources_mut().insert(2_u32);
     let file = bytes(&world);
     let told = SnapshotSummary::of(&file).unwrap().to_string();
-    let said = World::from_snapshot(&file, Universe::new())
+    let said = World::from_snapshot(&file, Universe::new(), &Default::default())
         .unwrap_err()
         .to_string();
     for text in [&told, &said] {
@@ -240,7 +242,7 @@ fn names_of_a_file_are_told_in_one_short_line() {
     let universe = Universe::new();
     universe.registry().register_state_as::<u64>(red).unwrap();
     universe.registry().register_state_as::<u8>(&long).unwrap();
-    let said = World::from_snapshot(&file, universe)
+    let said = World::from_snapshot(&file, universe, &Default::default())
         .unwrap_err()
         .to_string();
     assert!(

@@ -83,7 +83,7 @@ fn errors_and_reports_are_values_that_can_be_copied_and_compared() {
     let refused = schedule.run(&mut world).unwrap_err();
     assert_eq!(value(&refused), schedule.run(&mut world).unwrap_err());
 
-    let file = |path: &str| World::load(path, Universe::new()).map(|_| ());
+    let file = |path: &str| World::load(path, Universe::new(), &Default::default()).map(|_| ());
     let (one, other) = (
         file("no such file").unwrap_err(),
         file("nor this").unwrap_err(),
@@ -142,7 +142,7 @@ mod program {
     pub(super) fn loaded(bytes: &[u8]) -> Result<(World, EntityMap), SnapshotError> {
         let universe = std::sync::Arc::new(Universe::new());
         register(universe.registry()).unwrap();
-        World::from_snapshot_remapped(bytes, &universe, &EntityMap::default())
+        World::from_snapshot_remapped(bytes, &universe, &EntityMap::default(), &Default::default())
     }
 
     pub(super) fn is_long(chunk: &ChunkView<'_>) -> bool {

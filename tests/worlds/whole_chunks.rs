@@ -323,12 +323,12 @@ proptest! {
                     Untag => drop(twin.remove::<(Asleep,)>(ant).unwrap()),
                 }
             }
-            prop_assert_eq!(world.state_hash().unwrap(), twin.state_hash().unwrap());
+            prop_assert_eq!(world.state_hash(&Default::default()).unwrap(), twin.state_hash(&Default::default()).unwrap());
         }
         let bytes = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-        let loaded = World::from_snapshot(&bytes, universe()).unwrap();
+        let loaded = World::from_snapshot(&bytes, universe(), &Default::default()).unwrap();
         prop_assert!(loaded.check().is_ok());
-        prop_assert_eq!(loaded.state_hash().unwrap(), twin.state_hash().unwrap());
+        prop_assert_eq!(loaded.state_hash(&Default::default()).unwrap(), twin.state_hash(&Default::default()).unwrap());
     }
 }
 
@@ -364,7 +364,7 @@ fn loaded_with_an_empty_chunk_between() -> World {
     second.iter().for_each(|&ant| world.destroy(ant).unwrap());
     world.destroy(last[7]).unwrap();
     let saved = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-    let loaded = World::from_snapshot(&saved, universe()).unwrap();
+    let loaded = World::from_snapshot(&saved, universe(), &Default::default()).unwrap();
     loaded.check().unwrap();
     assert_eq!(
         (loaded.stats().chunks, loaded.stats().empty_chunks),
@@ -378,7 +378,10 @@ fn loaded_with_an_empty_chunk_between() -> World {
 fn a_batch_goes_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() {
     for made in (0..1_000).step_by(3) {
         let mut world = loaded_with_an_empty_chunk_between();
-        let (count, hash) = (world.count(), world.state_hash().unwrap());
+        let (count, hash) = (
+            world.count(),
+            world.state_hash(&Default::default()).unwrap(),
+        );
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             world.create_batch((0..1_000).map(|n| match n {
                 n if n == made => panic!("here"),
@@ -388,7 +391,7 @@ fn a_batch_goes_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() 
         assert!(outcome.is_err());
         assert_eq!(world.count(), count, "after {made}");
         world.check().unwrap();
-        assert_eq!(world.state_hash().unwrap(), hash);
+        assert_eq!(world.state_hash(&Default::default()).unwrap(), hash);
     }
 }
 
@@ -396,7 +399,10 @@ fn a_batch_goes_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() 
 fn copies_go_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() {
     for count in 1..400 {
         let mut world = loaded_with_an_empty_chunk_between();
-        let (before, hash) = (world.count(), world.state_hash().unwrap());
+        let (before, hash) = (
+            world.count(),
+            world.state_hash(&Default::default()).unwrap(),
+        );
         let nothing = Prototype::new(world.registry(), DynamicBundle::new()).unwrap();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             world.create_copies_with(&nothing, count, |n| match n {
@@ -407,7 +413,7 @@ fn copies_go_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() {
         assert!(outcome.is_err());
         assert_eq!(world.count(), before, "after {count}");
         world.check().unwrap();
-        assert_eq!(world.state_hash().unwrap(), hash);
+        assert_eq!(world.state_hash(&Default::default()).unwrap(), hash);
     }
 }
 

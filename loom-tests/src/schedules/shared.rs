@@ -180,7 +180,7 @@ struct Left {
 impl Left {
     fn of(world: World, reports: &[FlushReport]) -> Self {
         world.universe().check([&world]).expect("a sound world");
-        let state = with_workers(Arc::new(Alone), || world.state_hash());
+        let state = with_workers(Arc::new(Alone), || world.state_hash(&Default::default()));
         let counts = |report: &FlushReport| {
             assert!(report.refused.is_empty());
             [

@@ -173,7 +173,7 @@ fn all_work(beside: bool) -> Left {
         received.push((entity, got.of(hit).copied().collect()));
     });
     Left {
-        state: world.state_hash().expect("plain values"),
+        state: world.state_hash(&Default::default()).expect("plain values"),
         received,
         report: [
             report.created,

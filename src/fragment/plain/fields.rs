@@ -53,7 +53,7 @@
 /// universe.registry().register_plain::<Grudge>()?;
 /// universe.registry().register_plain::<Health>()?;
 /// let bytes = world.to_snapshot(&Default::default())?;
-/// let loaded = World::from_snapshot(&bytes, universe)?;
+/// let loaded = World::from_snapshot(&bytes, universe, &Default::default())?;
 /// assert_eq!(loaded.get::<Grudge>(bee)?, &grudge);
 /// assert_eq!(loaded.get::<Health>(grudge.against)?.0, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -56,9 +56,9 @@ impl FragmentRegistry {
     ///
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<Grudge>("grudge")?;
-    /// let loaded = World::from_snapshot(&world.to_snapshot(&Default::default())?, universe)?;
+    /// let loaded = World::from_snapshot(&world.to_snapshot(&Default::default())?, universe, &Default::default())?;
     /// assert_eq!(loaded.get::<Grudge>(bee)?.against, ant);
-    /// assert_eq!(loaded.state_hash()?, world.state_hash()?);
+    /// assert_eq!(loaded.state_hash(&Default::default())?, world.state_hash(&Default::default())?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -121,7 +121,7 @@ impl Simulation {
     ///
     /// let universe = Universe::new();
     /// Time::register(universe.registry())?;
-    /// let world = World::from_snapshot(&saved, universe)?;
+    /// let world = World::from_snapshot(&saved, universe, &Default::default())?;
     /// let mut loaded = Simulation::continuing(world, Schedule::new());
     /// for simulation in [&mut played, &mut loaded] {
     ///     simulation.advance(tick)?;
@@ -215,11 +215,11 @@ impl Simulation {
     /// garden.advance(tick)?;
     /// let saved = garden.world().to_snapshot(&Default::default())?;
     /// garden.advance(tick)?;
-    /// let after = garden.world().state_hash()?;
-    /// let parted = garden.roll_back_to(World::from_snapshot(&saved, universe()?)?);
+    /// let after = garden.world().state_hash(&Default::default())?;
+    /// let parted = garden.roll_back_to(World::from_snapshot(&saved, universe()?, &Default::default())?);
     /// assert_eq!((garden.tick(), garden.world().count()), (1, 1));
     /// garden.advance(tick)?;
-    /// assert_eq!(garden.world().state_hash()?, after);
+    /// assert_eq!(garden.world().state_hash(&Default::default())?, after);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -434,7 +434,8 @@ impl Simulation {
     /// simulation.schedule_mut().add(processor("age", || {}));
     /// let mut steps = Vec::new();
     /// simulation.advance_watched(Duration::from_millis(20), |world, name| {
-    ///     steps.push((name.to_owned(), world.state_hash().expect("there is nothing that cannot be hashed")));
+    ///     let hash = world.state_hash(&Default::default()).expect("there is nothing that cannot be hashed");
+    ///     steps.push((name.to_owned(), hash));
     /// })?;
     /// let names: Vec<&str> = steps.iter().map(|(name, _)| name.as_str()).collect();
     /// assert_eq!(names, ["flush", "age", "flush after age"]);

@@ -144,7 +144,7 @@ pub fn dynamic_processor<R: ProcessorOutput + 'static>(
 /// let saved = game.world().to_snapshot(&Default::default())?;
 /// game.advance(tick)?;
 /// assert_eq!(game.world().get::<u32>(ill)?, &8);
-/// drop(game.roll_back_to(World::from_snapshot(&saved, universe()?)?));
+/// drop(game.roll_back_to(World::from_snapshot(&saved, universe()?, &Default::default())?));
 /// assert_eq!(game.world().get::<u32>(ill)?, &9);
 /// game.advance(tick)?;
 /// assert_eq!(game.world().get::<u32>(ill)?, &8);

@@ -50,7 +50,7 @@ impl<S: States + Plain> State<S> {
     ///
     /// let universe = Universe::new();
     /// State::<Screen>::register(universe.registry(), "screen")?;
-    /// let mut loaded = World::from_snapshot(&saved, universe)?;
+    /// let mut loaded = World::from_snapshot(&saved, universe, &Default::default())?;
     /// loaded.init_state(Screen::Menu);
     /// assert!(loaded.resources().get::<State<Screen>>().unwrap().is(Screen::Playing));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -87,7 +87,7 @@ impl<S: States + Plain> State<S> {
     /// # let old_file = then.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
     /// State::<Screen>::register(universe.registry(), "screen")?;
-    /// let world = World::from_snapshot(&old_file, universe)?;
+    /// let world = World::from_snapshot(&old_file, universe, &Default::default())?;
     /// assert!(world.resources().get::<State<Screen>>().unwrap().is(Screen::Playing));
     /// assert!(world.get::<WithinState<Screen>>(tree)?.0 == Screen::Playing);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -139,7 +139,7 @@ impl<S: States> State<S> {
     /// let saved = world.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
     /// register(&universe)?;
-    /// let loaded = World::from_snapshot(&saved, universe)?;
+    /// let loaded = World::from_snapshot(&saved, universe, &Default::default())?;
     /// assert!(loaded.resources().get::<State<Screen>>().unwrap().is(Screen::Level(3)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -640,7 +640,7 @@ fn the_result_is_the_same_for_any_number_of_threads() {
                 .unwrap();
             let ids: Vec<Entity> = batch.iter(&world).collect();
             sound(&world);
-            (ids, world.state_hash().unwrap())
+            (ids, world.state_hash(&Default::default()).unwrap())
         })
     };
     let one = run(1);

@@ -11,7 +11,7 @@ use crate::world::snapshot::write::Snapshot;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 impl World {
-    /// A hash of all that a [file](Self::save_with) has of the world, with these options: of the bytes of
+    /// A hash of all that a [file](Self::save) has of the world, with these options: of the bytes of
     /// [`to_snapshot`](Self::to_snapshot), which it does not make. In two [ordered](crate::world::Universe::ordered)
     /// universes it says more than that both are in one state now: what is done to both comes alike, ids and rows, too, but
     /// for what no file has (*Going on* of [`save`](Self::save)). So it is what peers of a game compare that goes on for
@@ -41,7 +41,7 @@ impl World {
     /// // Somebody was there and is gone: it is the same state, and another handle comes next.
     /// let ghost = two.create(())?;
     /// two.destroy(ghost)?;
-    /// assert_eq!(one.state_hash()?, two.state_hash()?);
+    /// assert_eq!(one.state_hash(&Default::default())?, two.state_hash(&Default::default())?);
     /// assert_ne!(one.continuation_hash(&options)?, two.continuation_hash(&options)?);
     /// assert_ne!(one.create(())?, two.create(())?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

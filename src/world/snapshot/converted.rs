@@ -283,7 +283,7 @@ mod tests {
             CALLS.fetch_add(1, Ordering::Relaxed);
             [7_u64; 512]
         });
-        let world = World::from_snapshot_with(&file, universe, &options).unwrap();
+        let world = World::from_snapshot(&file, universe, &options).unwrap();
         assert_eq!(world.const_shared::<[u64; 512]>(ant).unwrap(), &[7; 512]);
         assert_eq!(CALLS.load(Ordering::Relaxed), 1);
         world.check().unwrap();
@@ -312,13 +312,18 @@ mod tests {
         let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
         // Each has its length.
         let file = with_shared_values(file, 75_000, 8);
-        let world = World::from_snapshot(&file, universe()).unwrap();
+        let world = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
         assert_eq!(CALLS.swap(0, Ordering::Relaxed), 1);
         assert_eq!(world.const_shared::<Tall>(ant).unwrap().0, [0; 512]);
         world.check().unwrap();
         let there = Arc::new(universe());
-        let (anew, _) =
-            World::from_snapshot_remapped(&file, &there, &EntityMap::default()).unwrap();
+        let (anew, _) = World::from_snapshot_remapped(
+            &file,
+            &there,
+            &EntityMap::default(),
+            &Default::default(),
+        )
+        .unwrap();
         assert_eq!(CALLS.load(Ordering::Relaxed), 1);
         anew.check().unwrap();
     }

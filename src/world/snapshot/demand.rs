@@ -184,7 +184,7 @@ mod tests {
 
     /// Chunks that a load takes, and how many of them have nobody.
     fn taken(file: &[u8]) -> (u64, u64) {
-        let world = World::from_snapshot(file, universe()).unwrap();
+        let world = World::from_snapshot(file, universe(), &Default::default()).unwrap();
         world.check().unwrap();
         let summary = SnapshotSummary::of(file).unwrap();
         let in_use = world.universe().chunk_stats().in_use as u64;
@@ -236,7 +236,12 @@ mod tests {
         let mut file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
         let universe = Arc::new(universe());
         let anew = |file: &[u8]| {
-            let anew = World::from_snapshot_remapped(file, &universe, &EntityMap::default());
+            let anew = World::from_snapshot_remapped(
+                file,
+                &universe,
+                &EntityMap::default(),
+                &Default::default(),
+            );
             let (anew, _) = anew.unwrap();
             anew.check().unwrap();
             universe.chunk_stats().in_use

@@ -18,7 +18,7 @@ impl World {
     /// Tells each thing in which the logical states of this world (*here*) and another one (*there*) differ: entities that
     /// only one has, and of those that both have, in the order of their handles, what they consist of, their values and
     /// switches; then resources. How many were told; `each` ends it by [`ControlFlow::Break`]. None exactly if the
-    /// [hashes](Self::state_hash_with) of both are equal: what these do not have, names and chunk fragments' values among
+    /// [hashes](Self::state_hash) of both are equal: what these do not have, names and chunk fragments' values among
     /// it, is not compared.
     ///
     /// Entities are the same that have the same handle, fragments those that have the same name, role and size: so the
@@ -43,7 +43,7 @@ impl World {
     /// let mut here = World::of(&std::sync::Arc::new(universe()?))?;
     /// let ants: Vec<_> = (0..3_u32).map(|n| here.create((n,))).collect::<Result<_, _>>()?;
     /// let file = here.to_snapshot(&Default::default())?;
-    /// let there = World::from_snapshot(&file, universe()?)?;
+    /// let there = World::from_snapshot(&file, universe()?, &Default::default())?;
     ///
     /// here.destroy(ants[0])?;
     /// *here.get_mut::<u32>(ants[2])? = 0x102;

@@ -423,7 +423,7 @@ impl fmt::Display for ChangedLayout {
 /// # let ant = world.create((7_u32, Entity::PLACEHOLDER))?;
 /// # let file = world.to_snapshot(&Default::default())?;
 /// let universe = Universe::new();
-/// let refused = World::from_snapshot(&file, Universe::new()).unwrap_err();
+/// let refused = World::from_snapshot(&file, Universe::new(), &Default::default()).unwrap_err();
 /// let SnapshotError::Unregistered { fragments, .. } = refused else { panic!("{refused}") };
 /// let mut options = LoadOptions::new();
 /// for missing in &fragments {
@@ -442,7 +442,7 @@ impl fmt::Display for ChangedLayout {
 ///         _ => options = options.skip(&missing.name),
 ///     }
 /// }
-/// let world = World::from_snapshot_with(&file, universe, &options)?;
+/// let world = World::from_snapshot(&file, universe, &options)?;
 /// let health = world.registry().find("health").unwrap().id();
 /// assert_eq!(world.get_dynamic(ant, health)?.bytes()?, 7_u32.to_ne_bytes());
 /// let target = world.registry().find("target").unwrap().id();

@@ -501,8 +501,13 @@ mod tests {
         HOOK.set(Some(Box::new(move |info| {
             say(registering.registry(), info.name());
         })));
-        let refused =
-            World::from_snapshot_remapped(file, &universe, &EntityMap::default()).unwrap_err();
+        let refused = World::from_snapshot_remapped(
+            file,
+            &universe,
+            &EntityMap::default(),
+            &Default::default(),
+        )
+        .unwrap_err();
         HOOK.set(None);
         let info = universe.registry().of::<u64>().unwrap();
         assert!(info.is_written() || info.is_plain());

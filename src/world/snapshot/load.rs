@@ -22,8 +22,8 @@ use crate::world::snapshot::{LoadOptions, SnapshotError};
 use crate::world::{World, WorldError};
 
 impl World {
-    /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
-    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with
+    /// Loads a world that was [saved](Self::save), all of it unless the [options](LoadOptions) say that something does not come,
+    /// into a universe that never had an entity and in which the fragments are registered that the file has: by the same names, with the same sizes and alignments, and with
     /// the same [fields](crate::fragment::Plain::SHAPE) where these are known, or, if their values are
     /// [written](crate::fragment::FragmentRegistry::register_written_as), as such; so are the types of its resources and of what
     /// its delayed signals carry, as [part of the state](crate::fragment::FragmentRegistry::register_state).
@@ -120,7 +120,7 @@ impl World {
     /// # let file = then.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
     /// register(&universe)?;
-    /// let mut world = World::from_snapshot(&file, universe)?;
+    /// let mut world = World::from_snapshot(&file, universe, &Default::default())?;
     /// migrate(&mut world)?;
     /// assert_eq!(world.get::<Health>(ant)?, &Health { now: 7, most: 100 });
     /// assert_eq!(world.get::<Shield>(ant)?, &Shield { points: 2 });
@@ -128,7 +128,7 @@ impl World {
     /// let file = world.to_snapshot(&Default::default())?;
     /// let universe = Universe::new();
     /// register(&universe)?;
-    /// assert_eq!(World::from_snapshot(&file, universe)?.get::<Health>(ant)?.now, 7);
+    /// assert_eq!(World::from_snapshot(&file, universe, &Default::default())?.get::<Health>(ant)?.now, 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -141,20 +141,12 @@ impl World {
     /// [`SnapshotError::File`]: the file cannot be read; [`SnapshotError::In`], which says what is wrong with it, and where.
     /// (And what panics that [reads values](crate::fragment::FragmentRegistry::register_written_as) of yours.)
     /// There is no world then, and any other is untouched; the universe is dropped.
-    pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
-        Self::load_with(path, universe, &LoadOptions::new())
-    }
-
-    /// Loads a world as far as the options say that it comes.
-    ///
-    /// # Errors
-    /// As for [`load`](Self::load).
-    pub fn load_with(
+    pub fn load(
         path: impl AsRef<Path>,
         universe: Universe,
         options: &LoadOptions,
     ) -> Result<Self, SnapshotError> {
-        let make = |bytes: &[u8]| Self::from_snapshot_with(bytes, universe, options);
+        let make = |bytes: &[u8]| Self::from_snapshot(bytes, universe, options);
         FileBytes::open(path)?.make(make)
     }
 
@@ -163,15 +155,7 @@ impl World {
     ///
     /// # Errors
     /// What [`SnapshotError::In`] has with [`load`](Self::load).
-    pub fn from_snapshot(bytes: &[u8], universe: Universe) -> Result<Self, SnapshotError> {
-        Self::from_snapshot_with(bytes, universe, &LoadOptions::new())
-    }
-
-    /// Makes a world of bytes as far as the options say that it comes.
-    ///
-    /// # Errors
-    /// As for [`from_snapshot`](Self::from_snapshot).
-    pub fn from_snapshot_with(
+    pub fn from_snapshot(
         bytes: &[u8],
         universe: Universe,
         options: &LoadOptions,
@@ -183,7 +167,7 @@ impl World {
     }
 
     /// Loads all worlds of a file to which one or several were [saved](Self::save_worlds), in the
-    /// order in which they were named there: as [`load_with`](Self::load_with) does one.
+    /// order in which they were named there: as [`load`](Self::load) does one.
     ///
     /// # Errors
     /// As for [`load`](Self::load).

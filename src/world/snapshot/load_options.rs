@@ -38,9 +38,9 @@ use crate::world::snapshot::conversion::{Conversion, Form};
 ///     universe.registry().register_plain_as::<u32>("health")?;
 ///     Ok(universe)
 /// };
-/// assert!(World::from_snapshot(&file, universe()?).is_err());
+/// assert!(World::from_snapshot(&file, universe()?, &Default::default()).is_err());
 /// let options = LoadOptions::new().skip("mana").skip_state("grid");
-/// let world = World::from_snapshot_with(&file, universe()?, &options)?;
+/// let world = World::from_snapshot(&file, universe()?, &options)?;
 /// assert_eq!(world.get::<u32>(ant)?, &7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -104,7 +104,7 @@ impl LoadOptions {
     /// universe.registry().register_plain_as::<u32>("health")?;
     /// // Once it had no name of its own, and files have its path.
     /// let options = LoadOptions::new().rename("game::Hp", "health");
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!(world.get::<u32>(ant)?, &7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -135,7 +135,7 @@ impl LoadOptions {
     /// let options = LoadOptions::new()
     ///     .rename_role("u32", FragmentKind::Fragment, "rank")
     ///     .rename_role("u32", FragmentKind::ConstShared, "team");
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!((world.get::<u32>(ant)?, world.const_shared::<u32>(ant)?), (&7, &3));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -160,7 +160,7 @@ impl LoadOptions {
     /// let universe = Universe::new();
     /// universe.registry().register_state_as::<u64>("score")?;
     /// let options = LoadOptions::new().rename_state("points", "score");
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!(world.resources().get::<u64>(), Some(&7));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -202,7 +202,7 @@ impl LoadOptions {
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<Health>("health")?;
     /// let options = LoadOptions::new().ignore_fields("health");
-    /// let world = World::from_snapshot_with(&file, universe, &options)?;
+    /// let world = World::from_snapshot(&file, universe, &options)?;
     /// assert_eq!(world.get::<Health>(ant)?.now, 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -244,7 +244,7 @@ impl LoadOptions {
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<Health>("health")?;
     /// let options = LoadOptions::new().take_as_is::<v1::Health>("health");
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!(world.get::<Health>(ant)?.now, 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -314,7 +314,7 @@ impl LoadOptions {
     ///     .convert("health", |old: v1::Health| Health { now: old.now, most: 100 });
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<Health>("health")?;
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!(world.get::<Health>(ant)?, &Health { now: 7, most: 100 });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -345,7 +345,7 @@ impl LoadOptions {
     /// });
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<Mesh>("mesh")?;
-    /// let world = World::from_snapshot_with(&file, universe, &options)?;
+    /// let world = World::from_snapshot(&file, universe, &options)?;
     /// assert_eq!(world.get::<Mesh>(ant)?, &Mesh { id: 40 });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -397,7 +397,7 @@ impl LoadOptions {
     ///     new[..4].copy_from_slice(&u32::from(points).to_ne_bytes());
     ///     new[4] = 1;
     /// });
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// let value = world.get_dynamic(ant, health)?.bytes()?;
     /// assert_eq!((&value[..4], value[4]), (&7_u32.to_ne_bytes()[..], 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -444,7 +444,7 @@ impl LoadOptions {
     ///     .convert_bytes_shaped("health", v2.layout(), v2.shape(), |old, new| new.copy_from_slice(&old[4..]));
     /// let universe = Universe::new();
     /// let health = universe.registry().define_struct("health", &[FieldDefinition::of::<u32>("now")])?.id();
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!(world.get_dynamic(ant, health)?.bytes()?, 7_u32.to_ne_bytes());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -492,7 +492,7 @@ impl LoadOptions {
     ///     .convert_state("grid", |old: v1::Grid| Grid { width: old.side, height: old.side });
     /// let universe = Universe::new();
     /// universe.registry().register_state_as::<Grid>("grid")?;
-    /// let world = World::from_snapshot_with(&old_file, universe, &options)?;
+    /// let world = World::from_snapshot(&old_file, universe, &options)?;
     /// assert_eq!(world.resources().get::<Grid>(), Some(&Grid { width: 5, height: 5 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -22,9 +22,9 @@ use crate::world::snapshot::SnapshotError;
 /// let mut world = World::new();
 /// world.registry().register_plain::<u32>()?;
 /// world.create((1_u32, String::from("a cache")))?;
-/// assert!(world.state_hash().unwrap_err().to_string().contains("String"));
+/// assert!(world.state_hash(&Default::default()).unwrap_err().to_string().contains("String"));
 /// let options = SnapshotOptions::new().skip_not_plain();
-/// assert!(world.state_hash_with(&options).is_ok());
+/// assert!(world.state_hash(&options).is_ok());
 /// # Ok::<(), WorldError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -107,8 +107,8 @@ impl SnapshotOptions {
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<u32>("health")?;
     /// universe.registry().register_state_as::<u16>("round")?;
-    /// let client = World::from_snapshot(&file, universe)?;
-    /// assert_eq!(client.state_hash()?, server.state_hash_with(&options)?);
+    /// let client = World::from_snapshot(&file, universe, &Default::default())?;
+    /// assert_eq!(client.state_hash(&Default::default())?, server.state_hash(&options)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -169,9 +169,10 @@ impl SnapshotOptions {
     /// let all = world.to_snapshot(&SnapshotOptions::new())?;
     /// let living = world.to_snapshot(&SnapshotOptions::new().skip_dead())?;
     /// assert!(all.len() > 100_000 && living.len() < 1_000);
-    /// let refused = World::from_snapshot(&living, Universe::new()).unwrap_err();
+    /// let refused = World::from_snapshot(&living, Universe::new(), &Default::default()).unwrap_err();
     /// assert_eq!(refused, SnapshotError::DeadSkipped);
-    /// let (copy, _) = World::from_snapshot_remapped(&living, world.universe(), &Default::default())?;
+    /// let universe = world.universe();
+    /// let (copy, _) = World::from_snapshot_remapped(&living, universe, &Default::default(), &Default::default())?;
     /// assert_eq!(copy.count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -19,8 +19,8 @@ const LAVISH: u64 = 64 << 20;
 const LAVISH_TIMES: u64 = 16;
 
 impl World {
-    /// Loads a world that was [saved](Self::save) into a universe that is in use: all its entities come with new ids,
-    /// and who has become whom is told. So the same file can be loaded many times, and beside whatever lives: regions of
+    /// Loads a world that was [saved](Self::save) into a universe that is in use, all of it unless the
+    /// [options](LoadOptions) say that something does not come: all its entities come with new ids, and who has become whom is told. So the same file can be loaded many times, and beside whatever lives: regions of
     /// a large map that come and go, a group of entities that know each other, a second world like one that there is.
     ///
     /// # Who is meant
@@ -90,7 +90,7 @@ impl World {
     /// let known: EntityMap = [(prey, hare)].into_iter().collect();
     /// for _ in 0..2 {
     ///     let universe = Arc::clone(world.universe());
-    ///     let load = || World::from_snapshot_remapped(&pack, &universe, &known);
+    ///     let load = || World::from_snapshot_remapped(&pack, &universe, &known, &Default::default());
     ///     let (mut wolves, entities) = std::thread::scope(|scope| scope.spawn(load).join().unwrap())?;
     ///     let leader = entities.get(leader).expect("it was saved");
     ///     let expected = Follows { leader, hunts: hare };
@@ -112,22 +112,10 @@ impl World {
         path: impl AsRef<Path>,
         universe: &Arc<Universe>,
         known: &EntityMap,
-    ) -> Result<(Self, EntityMap), SnapshotError> {
-        Self::load_remapped_with(path, universe, known, &LoadOptions::new())
-    }
-
-    /// Loads a world with new ids as far as the options say that it comes.
-    ///
-    /// # Errors
-    /// As for [`load_remapped`](Self::load_remapped).
-    pub fn load_remapped_with(
-        path: impl AsRef<Path>,
-        universe: &Arc<Universe>,
-        known: &EntityMap,
         options: &LoadOptions,
     ) -> Result<(Self, EntityMap), SnapshotError> {
         FileBytes::open(path)?
-            .make(|bytes| Self::from_snapshot_remapped_with(bytes, universe, known, options))
+            .make(|bytes| Self::from_snapshot_remapped(bytes, universe, known, options))
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as
@@ -136,18 +124,6 @@ impl World {
     /// # Errors
     /// As for [`load_remapped`](Self::load_remapped).
     pub fn from_snapshot_remapped(
-        bytes: &[u8],
-        universe: &Arc<Universe>,
-        known: &EntityMap,
-    ) -> Result<(Self, EntityMap), SnapshotError> {
-        Self::from_snapshot_remapped_with(bytes, universe, known, &LoadOptions::new())
-    }
-
-    /// Makes a world of bytes, with new ids, as far as the options say that it comes.
-    ///
-    /// # Errors
-    /// As for [`load_remapped`](Self::load_remapped).
-    pub fn from_snapshot_remapped_with(
         bytes: &[u8],
         universe: &Arc<Universe>,
         known: &EntityMap,

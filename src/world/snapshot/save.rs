@@ -10,9 +10,9 @@ use crate::world::snapshot::write::Snapshot;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 impl World {
-    /// Saves the world to a file: entities with their ids and versions, all their fragments, what is
-    /// switched off, and the versions of the dead, so that their handles stay dead in the world that is
-    /// [loaded](Self::load). (Four bytes for each slot that the universe has ever used:
+    /// Saves the world to a file, all of it unless the [options](SnapshotOptions) say that something is no part of the state:
+    /// entities with their ids and versions, all their fragments, what is switched off, and the versions of the dead, so that
+    /// their handles stay dead in the world that is [loaded](Self::load). (Four bytes for each slot that the universe has ever used:
     /// [`skip_dead`](SnapshotOptions::skip_dead) leaves them out, for files that come [with new
     /// ids](Self::load_remapped).)
     ///
@@ -82,14 +82,14 @@ impl World {
     /// let (ant, bee) = (world.create((1_u32,))?, world.create((2_u32,))?);
     /// world.destroy(ant)?;
     /// let path = std::env::temp_dir().join(format!("megachunk-save-{}", std::process::id()));
-    /// world.save(&path).unwrap();
+    /// world.save(&path, &Default::default()).unwrap();
     ///
     /// let universe = Universe::new();
     /// universe.registry().register_plain::<u32>()?;
-    /// let loaded = World::load(&path, universe).unwrap();
+    /// let loaded = World::load(&path, universe, &Default::default()).unwrap();
     /// assert_eq!(loaded.get::<u32>(bee)?, &2);
     /// assert!(!loaded.exists(ant));
-    /// assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    /// assert_eq!(loaded.state_hash(&Default::default()).unwrap(), world.state_hash(&Default::default()).unwrap());
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -102,15 +102,7 @@ impl World {
     /// not write; [`SnapshotError::Ambiguous`];
     /// [`SnapshotError::StateNotWritten`]; [`SnapshotError::File`].
     #[doc(alias = "serialize")]
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
-        self.save_with(path, &SnapshotOptions::new())
-    }
-
-    /// Saves the world, as far as the options say that it is part of the state.
-    ///
-    /// # Errors
-    /// As for [`save`](Self::save).
-    pub fn save_with(
+    pub fn save(
         &self,
         path: impl AsRef<Path>,
         options: &SnapshotOptions,
@@ -118,7 +110,7 @@ impl World {
         Self::save_worlds(&[self], path, options)
     }
 
-    /// The bytes that [`save_with`](Self::save_with) writes: for a network, or a store of your own.
+    /// The bytes that [`save`](Self::save) writes: for a network, or a store of your own.
     ///
     /// The same world gives the same bytes each time, as long as nobody changes it and no other thread uses the universe
     /// meanwhile, if what [writes values](crate::fragment::FragmentRegistry::register_state_with) of yours gives the same
@@ -184,7 +176,7 @@ impl World {
     ///
     /// let universe = Universe::new();
     /// universe.registry().register_plain_as::<u32>("health")?;
-    /// assert_eq!(World::load(&path, universe)?.get::<u32>(ant)?, &7);
+    /// assert_eq!(World::load(&path, universe, &Default::default())?.get::<u32>(ant)?, &7);
     /// # std::fs::remove_file(path)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -58,7 +58,7 @@ impl World {
     /// let copied = world.slice_to_snapshot(&[car, wheel], &Default::default())?;
     /// // Paste. Who was not copied is still who he was.
     /// let known = EntityMap::default().keeping_others();
-    /// let (mut pasted, come) = World::from_snapshot_remapped(&copied, world.universe(), &known)?;
+    /// let (mut pasted, come) = World::from_snapshot_remapped(&copied, world.universe(), &known, &Default::default())?;
     /// pasted.move_all_to(&mut world)?;
     /// let (second, its) = (come.get(car).unwrap(), come.get(wheel).unwrap());
     /// let Wheel { of, beside } = *world.get::<Wheel>(its)?;

@@ -23,7 +23,7 @@ const WORTH: usize = 512;
 const WORTH_CHUNKS: usize = 4;
 
 impl World {
-    /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
+    /// A hash of the logical state, as far as the [options](SnapshotOptions) say that it belongs to it: entities with their ids and versions, their compositions by fragments'
     /// names, roles and sizes, the bytes of their values, or those that are
     /// [written](crate::fragment::FragmentRegistry::register_written_as) of them, their shared values, what is switched off;
     /// and resources of types that are [registered as part of the
@@ -55,25 +55,17 @@ impl World {
     /// let ants: Vec<_> = (0..2_u32).map(|n| one.create((n,))).collect::<Result<_, _>>()?;
     /// let bees: Vec<_> = (0..2_u32).map(|_| two.create((9_u32,))).collect::<Result<_, _>>()?;
     /// assert_eq!(ants, bees);
-    /// assert_ne!(one.state_hash().unwrap(), two.state_hash().unwrap());
+    /// assert_ne!(one.state_hash(&Default::default()).unwrap(), two.state_hash(&Default::default()).unwrap());
     /// two.add(bees[1], (1_u32,))?;
     /// two.add(bees[0], (0_u32,))?;
-    /// assert_eq!(one.state_hash().unwrap(), two.state_hash().unwrap());
+    /// assert_eq!(one.state_hash(&Default::default()).unwrap(), two.state_hash(&Default::default()).unwrap());
     /// # Ok::<(), WorldError>(())
     /// ```
     ///
     /// # Errors
     /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing;
     /// [`SnapshotError::Ambiguous`]; [`SnapshotError::NotWritten`]; [`SnapshotError::StateNotWritten`].
-    pub fn state_hash(&self) -> Result<u64, SnapshotError> {
-        self.state_hash_with(&SnapshotOptions::new())
-    }
-
-    /// A hash of the logical state, as far as the options say that it belongs to it.
-    ///
-    /// # Errors
-    /// As for [`state_hash`](Self::state_hash).
-    pub fn state_hash_with(&self, options: &SnapshotOptions) -> Result<u64, SnapshotError> {
+    pub fn state_hash(&self, options: &SnapshotOptions) -> Result<u64, SnapshotError> {
         let mut sum = 0_u64;
         // Each is written once, however many chunks have it.
         let mut shared = WrittenColumns::default();

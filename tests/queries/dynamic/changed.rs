@@ -88,7 +88,10 @@ fn fragments_come_go_and_are_swapped_as_by_typed_queries() {
             .unwrap(),
         14_300
     );
-    assert_eq!(world.state_hash(), typed.state_hash());
+    assert_eq!(
+        world.state_hash(&Default::default()),
+        typed.state_hash(&Default::default())
+    );
 
     let change = all.change(&mut world).unwrap();
     assert_eq!(change.swap(&[ids.asleep, ids.heat], &big).unwrap(), 14_300);
@@ -97,7 +100,10 @@ fn fragments_come_go_and_are_swapped_as_by_typed_queries() {
         swapped.swap::<(Asleep,), _>(|_| (7_u64, 3_u8)).unwrap(),
         14_300
     );
-    assert_eq!(world.state_hash(), typed.state_hash());
+    assert_eq!(
+        world.state_hash(&Default::default()),
+        typed.state_hash(&Default::default())
+    );
     // Values that are there are replaced.
     let eight = of(&world, [Value::new(world.registry(), 8_u64).unwrap()]);
     let change = all.change(&mut world).unwrap();
@@ -110,7 +116,10 @@ fn fragments_come_go_and_are_swapped_as_by_typed_queries() {
     );
     let swapped = typed.matching::<With<u32>>().unwrap();
     assert_eq!(swapped.swap::<(u8,), _>(|_| (8_u64,)).unwrap(), 14_300);
-    assert_eq!(world.state_hash(), typed.state_hash());
+    assert_eq!(
+        world.state_hash(&Default::default()),
+        typed.state_hash(&Default::default())
+    );
 
     let change = all.change(&mut world).unwrap();
     assert_eq!(
@@ -121,7 +130,10 @@ fn fragments_come_go_and_are_swapped_as_by_typed_queries() {
     assert_eq!(change.remove(&[ids.big]).unwrap(), 0);
     let removed = typed.matching::<With<u32>>().unwrap();
     assert_eq!(removed.remove::<(Wet, u64)>().unwrap(), 14_300);
-    assert_eq!(world.state_hash(), typed.state_hash());
+    assert_eq!(
+        world.state_hash(&Default::default()),
+        typed.state_hash(&Default::default())
+    );
     world.check().unwrap();
 }
 
@@ -237,7 +249,7 @@ fn observers_hear_of_each_once() {
 #[test]
 fn what_is_refused_changes_nothing() {
     let (mut world, ids) = crowd();
-    let hash = world.state_hash();
+    let hash = world.state_hash(&Default::default());
     let mut other = World::new();
     cloneable(&other);
     let stranger = of(&other, [Value::new(other.registry(), 1_u8).unwrap()]);
@@ -265,7 +277,7 @@ fn what_is_refused_changes_nothing() {
         change.sharing(&value).map(drop),
         Err(QueryError::Fragment(FragmentError::WrongKind { .. }))
     ));
-    assert_eq!(world.state_hash(), hash);
+    assert_eq!(world.state_hash(&Default::default()), hash);
     // Another value of a const shared fragment is refused of whom it is to be given.
     let flag = |world: &World, flag: bool| {
         of(

@@ -589,7 +589,7 @@ fn what_an_old_snapshot_lacks_is_set_when_it_is_added() {
     let registry = universe.registry();
     registry.register_plain_as::<Sprite>("sprite").unwrap();
     registry.require_with::<Sprite, Heat>(|| Heat(9)).unwrap();
-    let mut world = World::from_snapshot(&file, universe).unwrap();
+    let mut world = World::from_snapshot(&file, universe, &Default::default()).unwrap();
     let sprites = watch_where::<Sprite, ()>(&mut world, Observed::SET);
     let calls = hear_heat(&mut world, Observed::COME | Observed::SET);
     assert_eq!(world.add_required().unwrap(), 900);

@@ -198,7 +198,7 @@ fn what_is_done_again_leads_to_the_same_ids_and_rows() {
             let mut chance = Chance(seed);
             let steps = (0..20).map(|_| {
                 change(&mut world, &mut chance);
-                (hash(&world), world.state_hash().unwrap())
+                (hash(&world), world.state_hash(&Default::default()).unwrap())
             });
             steps.collect::<Vec<_>>()
         };
@@ -287,10 +287,10 @@ fn other_threads_may_reserve_ids_meanwhile_and_lose_none() {
     world.check().unwrap();
     // A slot that the other used has had versions since.
     assert_eq!(
-        world.state_hash().unwrap(),
-        World::from_snapshot(&was, universe())
+        world.state_hash(&Default::default()).unwrap(),
+        World::from_snapshot(&was, universe(), &Default::default())
             .unwrap()
-            .state_hash()
+            .state_hash(&Default::default())
             .unwrap()
     );
 }

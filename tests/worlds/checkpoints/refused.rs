@@ -71,10 +71,10 @@ fn what_cannot_go_back_is_refused_and_nothing_has_changed() {
     // Others have come since.
     world.get_mut::<Spot>(ant).unwrap().0 = 7;
     world.create((Wide([0; 20]),)).unwrap();
-    let changed = world.state_hash().unwrap();
+    let changed = world.state_hash(&Default::default()).unwrap();
     let refuse = |checkpoints: &mut Checkpoints, world: &mut World| {
         let refused = checkpoints.roll_back(world, taken);
-        assert_eq!(world.state_hash().unwrap(), changed);
+        assert_eq!(world.state_hash(&Default::default()).unwrap(), changed);
         world.check().unwrap();
         refused
     };

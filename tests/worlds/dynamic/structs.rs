@@ -291,5 +291,10 @@ fn a_struct_without_bytes_is_a_tag_and_arrays_of_none_have_none() {
     let saved = world.to_snapshot(&Default::default()).unwrap();
     let universe = Universe::new();
     universe.registry().define_struct("tag", &fields).unwrap();
-    assert_eq!(World::from_snapshot(&saved, universe).unwrap().count(), 1);
+    assert_eq!(
+        World::from_snapshot(&saved, universe, &Default::default())
+            .unwrap()
+            .count(),
+        1
+    );
 }

@@ -28,7 +28,7 @@ fn bytes_become_what_a_script_has_now() {
         FieldDefinition::of::<bool>("heals"),
     ];
     let (here, id) = universe(&now);
-    let world = World::from_snapshot_with(&file, here, &options).unwrap();
+    let world = World::from_snapshot(&file, here, &options).unwrap();
     let expected = [
         &100_u32.to_ne_bytes()[..],
         &7_u32.to_ne_bytes(),
@@ -42,13 +42,13 @@ fn bytes_become_what_a_script_has_now() {
     world.check().unwrap();
     // What is saved now is not converted again, nor is what was laid out otherwise.
     let again = world.to_snapshot(&Default::default()).unwrap();
-    let world = World::from_snapshot_with(&again, universe(&now).0, &options).unwrap();
-    assert_eq!(world.state_hash().unwrap(), {
-        let loaded = World::from_snapshot(&again, universe(&now).0).unwrap();
-        loaded.state_hash().unwrap()
+    let world = World::from_snapshot(&again, universe(&now).0, &options).unwrap();
+    assert_eq!(world.state_hash(&Default::default()).unwrap(), {
+        let loaded = World::from_snapshot(&again, universe(&now).0, &Default::default()).unwrap();
+        loaded.state_hash(&Default::default()).unwrap()
     });
     let (file, _) = saved(&[FieldDefinition::of::<u16>("now")], &[7, 0]);
-    let refused = World::from_snapshot_with(&file, universe(&now).0, &options).unwrap_err();
+    let refused = World::from_snapshot(&file, universe(&now).0, &options).unwrap_err();
     assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
 }
 
@@ -63,14 +63,14 @@ fn those_of_one_size_are_told_apart_by_their_fields_and_converted() {
     };
     let options = LoadOptions::new().convert_bytes("health", Layout::new::<[u32; 2]>(), turn);
     let (here, id) = universe(&turned);
-    let world = World::from_snapshot_with(&file, here, &options).unwrap();
+    let world = World::from_snapshot(&file, here, &options).unwrap();
     let expected = [100_u32, 7].map(u32::to_ne_bytes).concat();
     assert_eq!(
         world.get_dynamic(ant, id).unwrap().bytes().unwrap(),
         expected
     );
     let again = world.to_snapshot(&Default::default()).unwrap();
-    let world = World::from_snapshot_with(&again, universe(&turned).0, &options).unwrap();
+    let world = World::from_snapshot(&again, universe(&turned).0, &options).unwrap();
     assert_eq!(
         world.get_dynamic(ant, id).unwrap().bytes().unwrap(),
         expected
@@ -100,7 +100,7 @@ fn what_was_defined_by_its_layout_is_converted_to_what_is() {
         .define_plain("health", number)
         .unwrap()
         .id();
-    let world = World::from_snapshot_with(&file, universe, &options).unwrap();
+    let world = World::from_snapshot(&file, universe, &options).unwrap();
     for (n, &entity) in (0_u32..).zip(&all) {
         let lent = world.get_dynamic(entity, id).unwrap();
         assert_eq!(lent.plain::<u32>().unwrap(), [n]);
@@ -111,7 +111,7 @@ fn what_was_defined_by_its_layout_is_converted_to_what_is() {
         .registry()
         .register_plain_as::<u32>("health")
         .unwrap();
-    let refused = World::from_snapshot_with(&file, universe, &options).unwrap_err();
+    let refused = World::from_snapshot(&file, universe, &options).unwrap_err();
     assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
 }
 
@@ -123,7 +123,7 @@ fn what_is_made_of_bytes_is_asked_whether_it_is_a_value() {
     };
     let now = [FieldDefinition::of::<bool>("awake")];
     let copied = options(|old, new| new.copy_from_slice(old));
-    let refused = World::from_snapshot_with(&file, universe(&now).0, &copied).unwrap_err();
+    let refused = World::from_snapshot(&file, universe(&now).0, &copied).unwrap_err();
     let SnapshotError::NotAValue { name, .. } = &refused else {
         panic!("{refused}");
     };
@@ -131,12 +131,12 @@ fn what_is_made_of_bytes_is_asked_whether_it_is_a_value() {
     assert!(refused.to_string().ends_with("are no health"), "{refused}");
     let (here, id) = universe(&now);
     let asked = options(|old, new| new[0] = u8::from(old[0] != 0));
-    let world = World::from_snapshot_with(&file, here, &asked).unwrap();
+    let world = World::from_snapshot(&file, here, &asked).unwrap();
     assert_eq!(world.get_dynamic(ant, id).unwrap().bytes().unwrap(), [1]);
     // Who panics leaves no world behind.
     let here = Arc::new(universe(&now).0);
     let panics = options(|_, _| panic!("it cannot"));
-    let load = || World::from_snapshot_remapped_with(&file, &here, &Default::default(), &panics);
+    let load = || World::from_snapshot_remapped(&file, &here, &Default::default(), &panics);
     catch_unwind(AssertUnwindSafe(load)).map(drop).unwrap_err();
     here.check([]).unwrap();
 }
@@ -166,7 +166,7 @@ fn handles_that_are_made_of_bytes_come_with_new_ids() {
     let others = world.create_batch([(); 10].map(|()| ())).unwrap().len();
     assert_eq!(others, 10);
     let (copy, come) =
-        World::from_snapshot_remapped_with(&file, &here, &Default::default(), &options).unwrap();
+        World::from_snapshot_remapped(&file, &here, &Default::default(), &options).unwrap();
     let [new_ant, new_bee] = [ant, bee].map(|entity| come.get(entity).unwrap());
     let expected = [bytes_of(new_ant); 2].concat();
     assert_eq!(
@@ -204,7 +204,7 @@ fn of_two_versions_that_were_laid_out_alike_each_has_its_conversion() {
     let newer = saved(&v2, &bytes([100, 7]));
     // Who is refused is told which one the file has.
     for ((file, _), shape) in [(&old, of_v1), (&newer, of_v2)] {
-        let refused = World::from_snapshot(file, universe(&v3).0).unwrap_err();
+        let refused = World::from_snapshot(file, universe(&v3).0, &Default::default()).unwrap_err();
         let told = refused.to_string();
         assert!(
             told.contains("`LoadOptions::convert`, or `convert_bytes`"),
@@ -230,18 +230,18 @@ fn of_two_versions_that_were_laid_out_alike_each_has_its_conversion() {
     for options in [shaped(), behind] {
         for (file, ant) in [&old, &newer] {
             let (here, id) = universe(&v3);
-            let world = World::from_snapshot_with(file, here, &options).unwrap();
+            let world = World::from_snapshot(file, here, &options).unwrap();
             let lent = world.get_dynamic(*ant, id).unwrap();
             assert_eq!(lent.bytes().unwrap(), expected);
         }
     }
     // What is of another shape is for none of them, nor what is that of today.
     let (other, _) = saved(&[number("now"), number("least")], &bytes([7, 1]));
-    let refused = World::from_snapshot_with(&other, universe(&v3).0, &shaped()).unwrap_err();
+    let refused = World::from_snapshot(&other, universe(&v3).0, &shaped()).unwrap_err();
     assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
     let (file, ant) = &old;
     let (here, id) = universe(&v1);
-    let world = World::from_snapshot_with(file, here, &shaped()).unwrap();
+    let world = World::from_snapshot(file, here, &shaped()).unwrap();
     let lent = world.get_dynamic(*ant, id).unwrap();
     assert_eq!(lent.bytes().unwrap(), bytes([7, 100]));
 }

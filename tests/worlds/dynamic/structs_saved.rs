@@ -88,19 +88,25 @@ fn a_struct_that_is_defined_is_the_same_to_a_file_as_one_that_is_written_down() 
     assert_eq!(by_name.create(()).unwrap(), ant);
     let value = Value::from_bytes(by_name.registry(), whole, &wholes(ant).1).unwrap();
     assert_eq!(by_name.create_dynamic(value.into()).unwrap(), bee);
-    assert_eq!(by_name.state_hash().unwrap(), by_type.state_hash().unwrap());
+    assert_eq!(
+        by_name.state_hash(&Default::default()).unwrap(),
+        by_type.state_hash(&Default::default()).unwrap()
+    );
 
     // Each loads what the other has saved.
     let file = by_type.to_snapshot(&Default::default()).unwrap();
     let universe = defined();
     let whole = universe.registry().find("whole").unwrap().id();
-    let loaded = World::from_snapshot(&file, universe).unwrap();
+    let loaded = World::from_snapshot(&file, universe, &Default::default()).unwrap();
     let lent = loaded.get_dynamic(bee, whole).unwrap();
     assert_eq!(lent.bytes().unwrap(), wholes(ant).1);
     let file = by_name.to_snapshot(&Default::default()).unwrap();
-    let loaded = World::from_snapshot(&file, typed()).unwrap();
+    let loaded = World::from_snapshot(&file, typed(), &Default::default()).unwrap();
     assert_eq!(loaded.get::<Whole>(bee).unwrap(), &wholes(ant).0);
-    assert_eq!(loaded.state_hash().unwrap(), by_name.state_hash().unwrap());
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        by_name.state_hash(&Default::default()).unwrap()
+    );
 }
 
 #[test]
@@ -125,8 +131,13 @@ fn handles_come_with_new_ids() {
     let value = Value::from_bytes(world.registry(), whole, &wholes(ant).1).unwrap();
     let bee = world.create_dynamic(value.into()).unwrap();
     let file = world.to_snapshot(&Default::default()).unwrap();
-    let (copy, come) =
-        World::from_snapshot_remapped(&file, world.universe(), &Default::default()).unwrap();
+    let (copy, come) = World::from_snapshot_remapped(
+        &file,
+        world.universe(),
+        &Default::default(),
+        &Default::default(),
+    )
+    .unwrap();
     let [new_ant, new_bee] = [ant, bee].map(|entity| come.get(entity).unwrap());
     assert_ne!(ant, new_ant);
     let lent = copy.get_dynamic(new_bee, whole).unwrap();
@@ -172,11 +183,12 @@ fn other_fields_of_the_same_size_are_refused() {
         // The same fields, and bytes between.
         vec![number("now"), FieldDefinition::of::<u16>("most")],
     ] {
-        let refused = World::from_snapshot(&file, universe(&fields).0).unwrap_err();
+        let refused =
+            World::from_snapshot(&file, universe(&fields).0, &Default::default()).unwrap_err();
         assert!(matches!(refused, SnapshotError::Layout { .. }), "{refused}");
     }
     let (same, _) = universe(&[number("now"), number("most")]);
-    assert!(World::from_snapshot(&file, same).is_ok());
+    assert!(World::from_snapshot(&file, same, &Default::default()).is_ok());
 }
 
 #[test]

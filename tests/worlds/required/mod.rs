@@ -195,10 +195,13 @@ fn what_a_file_lacks_is_added_when_it_is_asked_for() {
     let saved = old.to_snapshot(&SnapshotOptions::new()).unwrap();
     let universe = Universe::ordered();
     register(universe.registry(), true);
-    let mut new = World::from_snapshot(&saved, universe).unwrap();
+    let mut new = World::from_snapshot(&saved, universe, &Default::default()).unwrap();
     // As it was saved.
     assert!(!new.has::<Transform>(ant).unwrap());
-    assert_eq!(new.state_hash().unwrap(), old.state_hash().unwrap());
+    assert_eq!(
+        new.state_hash(&Default::default()).unwrap(),
+        old.state_hash(&Default::default()).unwrap()
+    );
     assert_eq!(new.add_required().unwrap(), 2);
     assert_eq!(new.get::<Transform>(ant), Ok(&TRANSFORM));
     assert_eq!(new.get::<Transform>(bee), Ok(&Transform(9)));

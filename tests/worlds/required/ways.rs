@@ -365,7 +365,8 @@ fn whichever_way_an_owner_comes_what_it_requires_comes_as_if_it_were_named() {
                     .unwrap_or_else(|error| panic!("{name}: {error}"));
                 world
             });
-            let hashes = [&requiring, &naming].map(|world| world.state_hash().unwrap());
+            let hashes =
+                [&requiring, &naming].map(|world| world.state_hash(&Default::default()).unwrap());
             assert_eq!(hashes[0], hashes[1], "{name}");
             let heard = [&mut requiring, &mut naming].map(|world| {
                 let mut heard = world.resources_mut().remove::<Heard>().unwrap();

@@ -390,7 +390,7 @@ fn the_same_comes_by_default_and_in_the_same_order_whatever_threads_flush() {
         let report = pool.install(|| world.flush());
         assert_eq!((report.moved, report.is_clean()), (3 * COUNT, true));
         check(&world, &ants);
-        let hash = world.state_hash().unwrap();
+        let hash = world.state_hash(&Default::default()).unwrap();
         let calls = std::mem::take(&mut *calls.lock().unwrap());
         (hash, calls)
     };

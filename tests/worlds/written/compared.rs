@@ -24,7 +24,7 @@ fn what_is_written_is_hashed_with_its_length_and_whatever_the_order() {
             world.add(both[at], (Name(names[at].into()),)).unwrap();
         }
         let hashes = world.state_hashes(&all()).unwrap();
-        (world.state_hash().unwrap(), hashes)
+        (world.state_hash(&Default::default()).unwrap(), hashes)
     };
     assert_eq!(world(["a", "bc"], false), world(["a", "bc"], true));
     for other in [["ab", "c"], ["a\0", "bc"], ["bc", "a"], ["", "abc"]] {
@@ -42,7 +42,12 @@ fn what_is_written_is_hashed_with_its_length_and_whatever_the_order() {
 #[test]
 fn differences_tell_bytes_of_two_lengths() {
     let (mut here, entities) = filled(10);
-    let there = World::from_snapshot(&here.to_snapshot(&all()).unwrap(), universe()).unwrap();
+    let there = World::from_snapshot(
+        &here.to_snapshot(&all()).unwrap(),
+        universe(),
+        &Default::default(),
+    )
+    .unwrap();
     let before = here.to_snapshot(&all()).unwrap();
     here.get_mut::<Name>(entities[3]).unwrap().0 = "antz".into();
     here.add(entities[5], ().shared(Faction("green".into())))
@@ -101,8 +106,8 @@ fn a_hash_writes_a_shared_value_once_however_many_chunks_have_it() {
         };
     }
     assert!(world.stats().chunks > 4, "{:?}", world.stats());
-    let hash = world.state_hash().unwrap();
+    let hash = world.state_hash(&Default::default()).unwrap();
     assert_eq!(calls.swap(0, Ordering::Relaxed), 2);
-    assert_eq!(world.state_hash().unwrap(), hash);
+    assert_eq!(world.state_hash(&Default::default()).unwrap(), hash);
     assert_eq!(calls.load(Ordering::Relaxed), 2);
 }

@@ -70,7 +70,7 @@ fn a_read_that_fails_or_panics_leaves_no_world_and_no_value() {
         for fuse in 1..=20 {
             FUSE.set(fuse);
             let loaded = catch_unwind(AssertUnwindSafe(|| {
-                World::from_snapshot(&file, make(panics))
+                World::from_snapshot(&file, make(panics), &Default::default())
             }));
             assert_eq!(alive.load(Ordering::Relaxed), before, "fuse {fuse}");
             match loaded {
@@ -95,7 +95,12 @@ fn a_read_that_fails_or_panics_leaves_no_world_and_no_value() {
             let mut native = World::of(&universe).unwrap();
             let hare = native.create((1_u32,)).unwrap();
             let come = catch_unwind(AssertUnwindSafe(|| {
-                World::from_snapshot_remapped(&file, &universe, &EntityMap::default())
+                World::from_snapshot_remapped(
+                    &file,
+                    &universe,
+                    &EntityMap::default(),
+                    &Default::default(),
+                )
             }));
             assert!(come.map_or(panics, |come| come.is_err() && !panics));
             assert_eq!(alive.load(Ordering::Relaxed), before, "fuse {fuse}");
@@ -104,7 +109,7 @@ fn a_read_that_fails_or_panics_leaves_no_world_and_no_value() {
         }
     }
     FUSE.set(0);
-    let loaded = World::from_snapshot(&file, make(true)).unwrap();
+    let loaded = World::from_snapshot(&file, make(true), &Default::default()).unwrap();
     assert_eq!(alive.load(Ordering::Relaxed), 2 * before);
     drop(loaded);
     assert_eq!(alive.load(Ordering::Relaxed), before);
@@ -206,7 +211,7 @@ fn what_fails_behind_other_columns_and_in_a_later_piece_leaves_no_value() {
     for panics in [false, true] {
         for fuses in [[1, 0], [1_500, 0], [ROWS / 2, 0], [ROWS, 0], [0, 1], [0, 3]] {
             let loaded = catch_unwind(AssertUnwindSafe(|| {
-                World::from_snapshot(&file, narrow(fuses, panics))
+                World::from_snapshot(&file, narrow(fuses, panics), &Default::default())
             }));
             assert_eq!(alive.load(Ordering::Relaxed), before, "{fuses:?}");
             match loaded {
@@ -230,8 +235,7 @@ fn what_fails_behind_other_columns_and_in_a_later_piece_leaves_no_value() {
     let universe = Arc::new(universe);
     let options = LoadOptions::new().ignore_fields("zzz");
     let known = EntityMap::default();
-    let refused =
-        World::from_snapshot_remapped_with(&file, &universe, &known, &options).unwrap_err();
+    let refused = World::from_snapshot_remapped(&file, &universe, &known, &options).unwrap_err();
     assert!(
         matches!(&refused, SnapshotError::NotAValue { name, .. } if &**name == "zzz"),
         "{refused}"
@@ -240,7 +244,7 @@ fn what_fails_behind_other_columns_and_in_a_later_piece_leaves_no_value() {
         (universe.count(), alive.load(Ordering::Relaxed)),
         (0, before)
     );
-    let loaded = World::from_snapshot(&file, narrow([0; 2], true)).unwrap();
+    let loaded = World::from_snapshot(&file, narrow([0; 2], true), &Default::default()).unwrap();
     loaded.check().unwrap();
     assert_eq!(loaded.get::<Last>(first).unwrap().0, 0);
     assert_eq!(alive.load(Ordering::Relaxed), 2 * before);
@@ -259,12 +263,12 @@ fn a_write_that_fails_or_panics_leaves_the_world_and_the_file_as_they_were() {
         let rows = (0..10).map(|n| (n, Kept(n, Counted::new(&alive))));
         let batch = world.create_batch(rows).unwrap();
         let entities: Vec<Entity> = batch.iter(&world).collect();
-        world.save(&path).unwrap();
+        world.save(&path, &Default::default()).unwrap();
         let before = std::fs::read(&path).unwrap();
         let calls: [&dyn Fn() -> Result<(), SnapshotError>; 6] = [
-            &|| world.save(&path),
+            &|| world.save(&path, &Default::default()),
             &|| world.to_snapshot(&all()).map(drop),
-            &|| world.state_hash().map(drop),
+            &|| world.state_hash(&Default::default()).map(drop),
             &|| world.state_hashes(&all()).map(drop),
             &|| world.continuation_hash(&all()).map(drop),
             &|| world.slice_to_snapshot(&entities, &all()).map(drop),
@@ -319,7 +323,7 @@ fn a_write_that_takes_away_what_is_there_takes_nothing_of_others() {
         .registry()
         .register_written_as::<Name, _, _>("name", write_name, read_name)
         .unwrap();
-    let loaded = World::from_snapshot(&file, other).unwrap();
+    let loaded = World::from_snapshot(&file, other, &Default::default()).unwrap();
     assert_eq!(loaded.get::<Name>(names[2]).unwrap().0, "three");
     assert_eq!(loaded.get::<Name>(names[1]).unwrap().0, "");
 }
@@ -330,7 +334,7 @@ fn files_that_are_cut_off_or_changed_are_refused() {
     let file = world.to_snapshot(&all()).unwrap();
     for end in (0..file.len()).step_by(7) {
         assert!(
-            World::from_snapshot(&file[..end], universe()).is_err(),
+            World::from_snapshot(&file[..end], universe(), &Default::default()).is_err(),
             "{end}"
         );
         assert!(SnapshotState::of(&file[..end]).is_err(), "{end}");
@@ -338,7 +342,10 @@ fn files_that_are_cut_off_or_changed_are_refused() {
     for at in 0..file.len() {
         let mut changed = file.clone();
         changed[at] ^= 1 << (at % 8);
-        assert!(World::from_snapshot(&changed, universe()).is_err(), "{at}");
+        assert!(
+            World::from_snapshot(&changed, universe(), &Default::default()).is_err(),
+            "{at}"
+        );
         assert!(SnapshotState::of(&changed).is_err(), "{at}");
     }
 }

@@ -56,7 +56,7 @@ fn what_is_plain_in_a_file_and_written_here_or_the_other_way_round_is_an_error_t
             "name is written in the snapshot, and plain data here: ",
         ),
     ] {
-        let refused = World::from_snapshot(file, universe).unwrap_err();
+        let refused = World::from_snapshot(file, universe, &Default::default()).unwrap_err();
         assert!(
             matches!(refused, SnapshotError::WrittenOtherwise { .. }),
             "{refused}"
@@ -65,7 +65,7 @@ fn what_is_plain_in_a_file_and_written_here_or_the_other_way_round_is_an_error_t
     }
     // Left out, the rest comes.
     let without = LoadOptions::new().skip("name");
-    let rest = World::from_snapshot_with(&was_written, also_plain(), &without).unwrap();
+    let rest = World::from_snapshot(&was_written, also_plain(), &without).unwrap();
     assert_eq!(rest.get::<u32>(entities[1]).unwrap(), &1);
     // What it was is registered by its name, and becomes what it is.
     let renamed = Universe::ordered();
@@ -74,14 +74,15 @@ fn what_is_plain_in_a_file_and_written_here_or_the_other_way_round_is_an_error_t
         .registry()
         .register_written_as::<Name, _, _>("name.2", write_name, read_name)
         .unwrap();
-    let mut come = World::from_snapshot(&was_plain, renamed).unwrap();
+    let mut come = World::from_snapshot(&was_plain, renamed, &Default::default()).unwrap();
     let mut old = Query::<&u32>::new(&come).unwrap();
     old.change(&mut come)
         .swap::<(u32,), _>(|number| (Name(number.to_string()),))
         .unwrap();
     assert_eq!(come.get::<Name>(ant).unwrap().0, "7");
     // Nobody knows it.
-    let refused = World::from_snapshot(&was_written, Universe::new()).unwrap_err();
+    let refused =
+        World::from_snapshot(&was_written, Universe::new(), &Default::default()).unwrap_err();
     let SnapshotError::Unregistered { fragments, .. } = &refused else {
         panic!("{refused}");
     };

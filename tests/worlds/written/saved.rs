@@ -15,13 +15,16 @@ fn a_world_with_texts_lists_and_enums_comes_back_the_same() {
     for count in [0, 1, 2, 40, 3_000] {
         let (world, entities) = filled(count);
         let file = world.to_snapshot(&all()).unwrap();
-        let loaded = World::from_snapshot(&file, universe()).unwrap();
+        let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
         loaded.check().unwrap();
         assert_eq!(loaded.count(), world.count());
         for &entity in entities.iter().skip(1) {
             assert_eq!(told(&loaded, entity, |e| e), told(&world, entity, |e| e));
         }
-        assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+        assert_eq!(
+            loaded.state_hash(&Default::default()).unwrap(),
+            world.state_hash(&Default::default()).unwrap()
+        );
         assert_eq!(loaded.to_snapshot(&all()).unwrap(), file);
         let continued = [&world, &loaded].map(|world| world.continuation_hash(&all()).unwrap());
         assert_eq!(continued[0], continued[1]);
@@ -70,7 +73,8 @@ fn handles_in_written_values_lead_to_those_who_have_come() {
     // The dead one is the hare, here.
     let known: EntityMap = [(entities[0], hare)].into_iter().collect();
     for _ in 0..2 {
-        let (mut copy, come) = World::from_snapshot_remapped(&file, &universe, &known).unwrap();
+        let (mut copy, come) =
+            World::from_snapshot_remapped(&file, &universe, &known, &Default::default()).unwrap();
         copy.check().unwrap();
         let new = |old| come.get(old).unwrap_or(hare);
         for &old in &entities[1..] {
@@ -82,7 +86,8 @@ fn handles_in_written_values_lead_to_those_who_have_come() {
     assert_eq!(native.count(), 1 + 2 * world.count());
     // Nobody is known: who is dead is nobody.
     let (copy, come) =
-        World::from_snapshot_remapped(&file, &universe, &EntityMap::default()).unwrap();
+        World::from_snapshot_remapped(&file, &universe, &EntityMap::default(), &Default::default())
+            .unwrap();
     let nobody = |old| come.get(old).unwrap_or(Entity::PLACEHOLDER);
     for &old in &entities[1..] {
         assert_eq!(told(&copy, nobody(old), |e| e), told(&world, old, nobody));
@@ -97,7 +102,8 @@ fn some_entities_are_copied_and_pasted() {
     assert_eq!(copied, world.slice_to_snapshot(&chosen, &all()).unwrap());
     let known = EntityMap::default().keeping_others();
     let (mut pasted, come) =
-        World::from_snapshot_remapped(&copied, world.universe(), &known).unwrap();
+        World::from_snapshot_remapped(&copied, world.universe(), &known, &Default::default())
+            .unwrap();
     pasted.check().unwrap();
     pasted.move_all_to(&mut world).unwrap();
     assert_eq!(world.count(), 59 + chosen.len());
@@ -123,14 +129,17 @@ fn what_is_written_can_be_switched_off() {
         world.set_enabled::<Name>(entity, false).unwrap();
     }
     let file = world.to_snapshot(&all()).unwrap();
-    let loaded = World::from_snapshot(&file, universe()).unwrap();
+    let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     for (n, &entity) in entities.iter().enumerate() {
         assert_eq!(loaded.is_enabled::<Name>(entity).unwrap(), n % 3 != 0);
         assert_eq!(loaded.get::<Name>(entity).unwrap().0, n.to_string());
     }
-    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
     // Somebody has it off, and nobody can here.
-    let refused = World::from_snapshot(&file, self::universe()).unwrap_err();
+    let refused = World::from_snapshot(&file, self::universe(), &Default::default()).unwrap_err();
     assert!(
         matches!(refused, SnapshotError::NotEnableable { .. }),
         "{refused}"
@@ -149,7 +158,7 @@ fn chunks_that_are_cut_up_have_each_value_once() {
     narrow.registry().register_enableable::<Name>().unwrap();
     narrow.registry().register_enableable::<Pack>().unwrap();
     narrow.registry().register_enableable::<u32>().unwrap();
-    let loaded = World::from_snapshot(&file, narrow).unwrap();
+    let loaded = World::from_snapshot(&file, narrow, &Default::default()).unwrap();
     loaded.check().unwrap();
     let chunks = [&world, &loaded].map(|world| world.stats().chunks);
     assert!(chunks[1] > chunks[0], "{chunks:?}");
@@ -157,7 +166,10 @@ fn chunks_that_are_cut_up_have_each_value_once() {
         assert_eq!(loaded.get::<Name>(entity).unwrap().0, format!("{n}"));
         assert_eq!(loaded.get::<Pack>(entity).unwrap().0, [(String::new(), n)]);
     }
-    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(
+        loaded.state_hash(&Default::default()).unwrap(),
+        world.state_hash(&Default::default()).unwrap()
+    );
 }
 
 #[test]
@@ -170,13 +182,17 @@ fn files_and_hashes_are_the_same_for_any_number_of_threads() {
             .unwrap();
         pool.install(|| {
             let file = world.to_snapshot(&all()).unwrap();
-            let loaded = World::from_snapshot(&file, universe()).unwrap();
+            let loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
             let hashes = loaded.state_hashes(&all()).unwrap();
-            (file, loaded.state_hash().unwrap(), hashes)
+            (
+                file,
+                loaded.state_hash(&Default::default()).unwrap(),
+                hashes,
+            )
         })
     };
     let one = seen(1);
-    assert_eq!(one.1, world.state_hash().unwrap());
+    assert_eq!(one.1, world.state_hash(&Default::default()).unwrap());
     for threads in [2, 4] {
         assert!(seen(threads) == one, "{threads} threads");
     }
@@ -226,17 +242,18 @@ fn a_game_goes_back_and_comes_on_again() {
         tick(&mut world, n);
     }
     let expected = (
-        world.state_hash().unwrap(),
+        world.state_hash(&Default::default()).unwrap(),
         world.to_snapshot(&all()).unwrap(),
     );
     for back in [0, 5, 11] {
-        let mut again = World::from_snapshot(&ring[back].0, universe()).unwrap();
+        let mut again =
+            World::from_snapshot(&ring[back].0, universe(), &Default::default()).unwrap();
         for (n, (_, expected)) in (0..).zip(&ring).skip(back) {
             let hash = again.continuation_hash(&all()).unwrap();
             assert_eq!(hash, *expected, "tick {n}");
             tick(&mut again, n);
         }
-        assert_eq!(again.state_hash().unwrap(), expected.0);
+        assert_eq!(again.state_hash(&Default::default()).unwrap(), expected.0);
         assert!(
             again.to_snapshot(&all()).unwrap() == expected.1,
             "from {back}"

@@ -313,7 +313,9 @@ impl<P: Pages> EcsContender for Megachunk<P> {
     fn load(bytes: &[u8]) -> Self {
         let universe = P::universe();
         body_is_plain(universe.registry()).expect("four plain fragments");
-        Self::on(World::from_snapshot(bytes, universe).expect("what was saved"))
+        Self::on(
+            World::from_snapshot(bytes, universe, &Default::default()).expect("what was saved"),
+        )
     }
 
     fn clear(&mut self) {

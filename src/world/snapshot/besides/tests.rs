@@ -113,7 +113,13 @@ fn what_is_as_it_should_be_is_taken_and_each_flaw_is_told() {
         time: 50,
         signals: vec![(60, bee, 1, "ring"), (60, ant, 1, ""), (70, ant, 1, "ring")],
     };
-    let load = |tail: &Tail<'_>| World::from_snapshot(&with(&file, &tail.to_bytes()), universe());
+    let load = |tail: &Tail<'_>| {
+        World::from_snapshot(
+            &with(&file, &tail.to_bytes()),
+            universe(),
+            &Default::default(),
+        )
+    };
     let mut world = load(&good).unwrap();
     world.check().unwrap();
     assert_eq!(world.resources().get::<u8>(), Some(&3));
@@ -165,7 +171,8 @@ fn what_is_as_it_should_be_is_taken_and_each_flaw_is_told() {
 #[test]
 fn lengths_and_handles_that_cannot_be_are_told() {
     let (file, [ant, _]) = file();
-    let load = |tail: &[u8]| World::from_snapshot(&with(&file, tail), universe());
+    let load =
+        |tail: &[u8]| World::from_snapshot(&with(&file, tail), universe(), &Default::default());
     let tail = Tail {
         resources: Vec::new(),
         names: vec![(b"ant", vec![ant])],

@@ -166,13 +166,14 @@ fn universe() -> Universe {
 
 /// Why it is damaged, for who loads it in either way; and nothing of it is there.
 fn why(file: &[u8]) -> &'static str {
-    let refused = World::from_snapshot(file, universe()).err();
+    let refused = World::from_snapshot(file, universe(), &Default::default()).err();
     let Some(SnapshotError::Damaged { what, at }) = refused else {
         panic!("{refused:?}");
     };
     assert!(at <= file.len() as u64, "{what}: {at}");
     let universe = Arc::new(universe());
-    let again = World::from_snapshot_remapped(file, &universe, &EntityMap::default());
+    let again =
+        World::from_snapshot_remapped(file, &universe, &EntityMap::default(), &Default::default());
     assert_eq!(again.map(drop), Err(SnapshotError::Damaged { what, at }));
     assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
     what
@@ -181,7 +182,7 @@ fn why(file: &[u8]) -> &'static str {
 #[test]
 fn what_is_right_is_loaded() {
     let file = File::right().to_bytes();
-    let world = World::from_snapshot(&file, universe()).unwrap();
+    let world = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
     world.check().unwrap();
     for (number, (index, version)) in (10..).zip([(0, 1), (3, 1), (2, 3)]) {
         let entity = Entity::new(index, version).unwrap();

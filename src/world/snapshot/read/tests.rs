@@ -49,7 +49,13 @@ fn a_chunk_with_room_that_has_no_place_of_its_own_is_an_error() {
     let at = file.len() - NOTHING - 12;
     let place = u32::from_le_bytes([file[at], file[at + 1], file[at + 2], file[at + 3]]);
     assert!(place < open);
-    let load = |place| World::from_snapshot(&with_last_place(&file, place), universe());
+    let load = |place| {
+        World::from_snapshot(
+            &with_last_place(&file, place),
+            universe(),
+            &Default::default(),
+        )
+    };
     load(place).unwrap().check().unwrap();
     let wrong = (0..open + 3).filter(|&wrong| wrong != place);
     for wrong in wrong.chain([FULL_CHUNK - 1]) {
@@ -85,9 +91,10 @@ fn a_file_of_a_format_before_is_read() {
             },
         );
         assert_eq!(file[8], format as u8);
-        World::from_snapshot(&file, universe()).map(|world| world.state_hash())
+        World::from_snapshot(&file, universe(), &Default::default())
+            .map(|world| world.state_hash(&Default::default()))
     };
-    let expected = Ok(world.state_hash());
+    let expected = Ok(world.state_hash(&Default::default()));
     assert_eq!(told(4, &file, header), expected);
     let without = &file[..file.len() - NOTHING];
     assert_eq!(told(3, without, header), expected);
@@ -121,7 +128,8 @@ fn of_the_living_only_each_has_a_slot_of_its_own_and_a_version_that_lives() {
     let options = SnapshotOptions::new().skip_dead();
     let file = world.to_snapshot(&options).unwrap();
     let known = EntityMap::default();
-    let load = |file: &[u8]| World::from_snapshot_remapped(file, &universe, &known);
+    let load =
+        |file: &[u8]| World::from_snapshot_remapped(file, &universe, &known, &Default::default());
     let (copy, _) = load(&with_chunk(&file, |_| {})).unwrap();
     assert_eq!(copy.count(), 3);
     drop(copy);
@@ -235,7 +243,7 @@ fn a_column_of_written_values_is_as_long_as_their_lengths_say() {
     let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
     let all = ["one", "", "three"].map(|text| world.create((text.to_owned(),)).unwrap());
     let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-    let load = |file: &[u8]| World::from_snapshot(file, universe());
+    let load = |file: &[u8]| World::from_snapshot(file, universe(), &Default::default());
     // Behind the versions of three slots and the handles.
     let (versions, lengths) = (3 * 4, 3 * 4 + 3 * 8);
     let header = Header::read(&file, file.len() as u64).unwrap();

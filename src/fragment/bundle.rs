@@ -167,7 +167,7 @@ pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
 
     /// The bundle and a shared value: the entity will lie among those that have an equal one, in
     /// chunks of their own, of 16 KiB or more for each value: see [`SharedFragment`].
-    /// [`World::remove_shared`](crate::world::World::remove_shared) takes it away, alone;
+    /// [`World::remove_role`](crate::world::World::remove_role) takes it away, alone;
     /// `remove::<WithShared<(A, B), T>>` together with others.
     ///
     /// ```

@@ -5,7 +5,7 @@ use crate::archetype::{
 };
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, FragmentId, FragmentKind, FragmentRole, Given, Pile, Shared, SharedFragment, Value,
+    Bundle, FragmentId, FragmentKind, FragmentRole, Given, Pile, SharedFragment, Value,
 };
 use crate::panics::{Panicked, first, refused};
 use crate::world::change::{carry, end, two, write_bundle};
@@ -232,31 +232,6 @@ impl World {
         }
         data.close_row(&self.universe, self.number, row, version);
         self.settle_groups(archetype);
-    }
-
-    /// Takes a shared value away from an entity, which moves to those that have none; `false` if it
-    /// has none. The value is dropped with the last that has it. O(fragments of the entity).
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// #[derive(PartialEq, Eq, Hash)]
-    /// struct Team(u8);
-    /// let mut world = World::new();
-    /// let ant = world.create((1.0_f32,).shared(Team(3)))?;
-    /// assert!(world.remove_shared::<Team>(ant)?);
-    /// assert!(world.shared::<Team>(ant).is_err());
-    /// assert!(!world.remove_shared::<Team>(ant)?);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`remove`](Self::remove).
-    ///
-    /// # Panics
-    /// As for that.
-    pub fn remove_shared<T: SharedFragment>(&mut self, entity: Entity) -> Result<bool, WorldError> {
-        self.remove_role::<Shared<T>>(entity)
     }
 
     /// Takes away from an entity what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk fragment;

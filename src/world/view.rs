@@ -525,7 +525,7 @@ impl EntityViewMut<'_> {
         Ok(self)
     }
 
-    /// Takes a shared value away; whether it had one: see [`World::remove_shared`].
+    /// Takes away what plays a role, a shared value, say; whether it had that: see [`World::remove_role`].
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -534,23 +534,11 @@ impl EntityViewMut<'_> {
     /// let ant = world.create(('a',).shared("red"))?;
     /// let mut view = world.entity_mut(ant)?;
     /// view.set_name("worker");
-    /// assert!(view.remove_shared::<&str>()?);
+    /// assert!(view.remove_role::<Shared<&str>>()?);
     /// assert!(view.remove_name());
     /// assert!(!view.remove_name(), "it has none any more");
     /// # Ok::<(), WorldError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn remove_shared<T: SharedFragment>(&mut self) -> Result<bool, WorldError> {
-        self.world.remove_shared::<T>(self.entity)
-    }
-
-    /// Takes away what plays a role, a const shared value, or a chunk fragment; whether it had that: see
-    /// [`World::remove_role`].
     ///
     /// # Errors
     /// As there.

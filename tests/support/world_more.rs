@@ -542,7 +542,7 @@ impl Machine {
         };
         let world = &mut self.worlds[self.at];
         let real = match which % 4 {
-            0 => world.remove_shared::<Team>(entity),
+            0 => world.remove_role::<Shared<Team>>(entity),
             1 => world.remove_role::<Shared<Team>>(entity),
             2 => world.remove_role::<ConstShared<Species>>(entity),
             _ => world.remove_role::<PerChunk<Weather>>(entity),

@@ -137,7 +137,7 @@ impl Recorder<'_> {
                 };
                 let commands = &mut self.commands;
                 let (removed, gone): (_, &'static [Kind]) = match which % 4 {
-                    0 => (commands.remove_shared::<Team>(entity), &[Kind::Team]),
+                    0 => (commands.remove_role::<Shared<Team>>(entity), &[Kind::Team]),
                     1 => (commands.remove_role::<Shared<Team>>(entity), &[Kind::Team]),
                     2 => (
                         commands.remove_role::<ConstShared<Species>>(entity),

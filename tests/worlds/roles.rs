@@ -28,7 +28,7 @@ fn one_role_goes_and_the_others_stay() {
     assert_eq!(roles(&world, all), [true, false, true]);
     assert!(world.remove_role::<Frame>(all).unwrap());
     assert_eq!(roles(&world, all), [true, false, false]);
-    assert!(world.remove_shared::<u8>(all).unwrap());
+    assert!(world.remove_role::<Shared<u8>>(all).unwrap());
     assert_eq!(roles(&world, all), [false; 3]);
     assert_eq!(world.get::<u32>(all).unwrap(), &1);
     assert_eq!(roles(&world, other), [true; 3]);

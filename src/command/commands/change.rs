@@ -2,7 +2,7 @@
 
 use crate::command::Commands;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentRole, Shared, SharedFragment};
+use crate::fragment::{Bundle, Fragment, FragmentRole, SharedFragment};
 use crate::world::WorldError;
 
 impl Commands<'_> {
@@ -75,26 +75,6 @@ impl Commands<'_> {
         value: T,
     ) -> Result<(), WorldError> {
         self.add(entity, ().shared(value))
-    }
-
-    /// Records that an entity loses a shared value, the inverse of [`set_shared`](Self::set_shared); if it has none,
-    /// nothing happens.
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create((1_u8,).shared("red"))?;
-    /// world.commands().remove_shared::<&str>(ant)?;
-    /// world.flush();
-    /// assert!(world.shared::<&str>(ant).is_err());
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`remove`](Self::remove).
-    pub fn remove_shared<T: SharedFragment>(&mut self, entity: Entity) -> Result<(), WorldError> {
-        self.remove_role::<Shared<T>>(entity)
     }
 
     /// Records that an entity loses what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk

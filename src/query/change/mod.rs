@@ -387,27 +387,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         world.sharing_one(given, |world| share(world, &matches, &seen, number, given))
     }
 
-    /// Takes a shared value away, the inverse of [`set_shared`](Self::set_shared); how many entities had one.
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create((1.0_f32,).shared("red"))?;
-    /// assert_eq!(world.matching::<With<f32>>()?.remove_shared::<&str>()?, 1);
-    /// assert!(world.shared::<&str>(ant).is_err());
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`remove`](Self::remove).
-    ///
-    /// # Panics
-    /// As for that.
-    pub fn remove_shared<T: SharedFragment>(self) -> Result<usize, WorldError> {
-        self.remove_role::<Shared<T>>()
-    }
-
     /// Takes away what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk fragment; how many
     /// entities had one.
     ///

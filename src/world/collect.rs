@@ -26,7 +26,7 @@ impl World {
     /// let mut world = World::new();
     /// let ant = world.create((1_u8,))?;
     /// world.add(ant, (2_u16, 'x'))?;
-    /// assert_eq!(world.archetype_count(), 2);
+    /// assert_eq!(world.archetypes().len(), 2);
     /// assert_eq!(world.collect_archetypes(), 1);
     /// assert_eq!(world.get::<u8>(ant)?, &1);
     /// # Ok::<(), WorldError>(())
@@ -151,7 +151,7 @@ mod tests {
                     world.collect_archetypes();
                     world.check().unwrap();
                 }
-                assert_eq!(world.archetype_count(), 1);
+                assert_eq!(world.archetypes().len(), 1);
             }
             most = most.max(world.bundles.infos.len());
         }

@@ -547,7 +547,7 @@ mod tests {
         let all = world.matching::<With<u8>>().unwrap();
         let refused = all.add(|_| (3_u32,)).map(drop);
         assert_eq!(refused, Err(WorldError::TooManyArchetypes));
-        assert_eq!((world.count(), world.archetype_count()), (2, 2));
+        assert_eq!((world.count(), world.archetypes().len()), (2, 2));
         assert_eq!(world.get::<u8>(ant), Ok(&1));
         // Those that are there stay.
         world.add(ant, (4_u16,)).unwrap();

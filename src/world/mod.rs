@@ -350,12 +350,6 @@ impl World {
         self.count() == 0
     }
 
-    /// Compositions that have been met.
-    #[must_use]
-    pub fn archetype_count(&self) -> usize {
-        self.archetypes.len()
-    }
-
     /// Changes whenever a composition is added or forgotten; while it is the same, cached knowledge of archetypes is
     /// valid. It grows by one with each composition that is met for the first time, and when
     /// [`collect_archetypes`](Self::collect_archetypes), or a call that is refused, lets some go.
@@ -435,7 +429,7 @@ impl fmt::Debug for World {
             .field("number", &self.number)
             .field("label", &self.label)
             .field("entities", &self.count())
-            .field("archetypes", &self.archetype_count())
+            .field("archetypes", &self.archetypes.len())
             .field("version", &self.version().to_bits())
             .field("time", &self.time())
             .finish_non_exhaustive()

@@ -561,7 +561,7 @@ fn what_cannot_be_copied_is_refused() {
     // None of them has left anything.
     drop(commands);
     assert_eq!(world.flush().created, 0);
-    assert_eq!(world.archetype_count(), 0);
+    assert_eq!(world.archetypes().len(), 0);
     sound(&world);
 }
 

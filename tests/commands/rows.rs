@@ -116,7 +116,7 @@ fn many_are_created_one_by_one_and_in_batches_and_none_is_lost() {
             }
         }
         assert_eq!(world.count(), 6 * count as usize);
-        assert_eq!(world.archetype_count(), 1);
+        assert_eq!(world.archetypes().len(), 1);
     }
 }
 
@@ -551,7 +551,7 @@ fn an_archetype_may_be_first_met_by_a_worker() {
         }
     });
     assert_eq!(world.flush().created, 8_000);
-    assert_eq!(world.archetype_count(), 2);
+    assert_eq!(world.archetypes().len(), 2);
     assert_eq!(
         world.query::<Entity, With<Asleep>>().unwrap().count(),
         4_000

@@ -85,7 +85,7 @@ fn a_new_composition_clones_what_its_chunks_begin_with_and_drops_nothing() {
     }
     world.swap::<(u8,), _>(ants[3], ("a",)).unwrap();
     arm(0);
-    assert_eq!(world.archetype_count(), 4);
+    assert_eq!(world.archetypes().len(), 4);
     // In each composition, and in its chunk.
     assert_eq!(count.get(), before + 3 * 4);
     world.check().unwrap();

@@ -117,7 +117,7 @@ fn refuse_changes() {
     let options = SnapshotOptions::new().skip_not_plain();
     let before = (
         world.to_snapshot(&options).unwrap(),
-        world.archetype_count(),
+        world.archetypes().len(),
     );
     let all = world.matching::<With<u32>>().unwrap();
     let refused = all.add(|_| (wide(),).shared(Team(1)));
@@ -157,7 +157,7 @@ fn refuse_changes() {
     too_large(world.add_dynamic(ant, two).err());
     let after = (
         world.to_snapshot(&options).unwrap(),
-        world.archetype_count(),
+        world.archetypes().len(),
     );
     assert!(after == before, "something has changed");
 }

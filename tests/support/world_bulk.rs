@@ -541,12 +541,12 @@ impl Machine {
 
     pub(crate) fn collect(&mut self) {
         let world = &mut self.worlds[self.at];
-        let before = world.archetype_count();
+        let before = world.archetypes().len();
         let gone = world.collect_archetypes();
         let rows = self.model.rows(self.at);
         let there: BTreeSet<Vec<Kind>> = rows.map(|(_, row)| row.kinds().collect()).collect();
         assert_eq!(
-            (before - gone, world.archetype_count()),
+            (before - gone, world.archetypes().len()),
             (there.len(), there.len())
         );
     }

@@ -74,7 +74,7 @@ impl Machine {
     fn sky_of(&self, spots: Spots) -> Sky {
         Sky {
             spots,
-            compositions: [0, 1].map(|at| self.worlds[at].archetype_count()),
+            compositions: [0, 1].map(|at| self.worlds[at].archetypes().len()),
             given: self.model.given.len(),
         }
     }
@@ -176,7 +176,8 @@ impl Machine {
     fn template_of(&self, before: &Sky, spot: &Spot, op: WorldOp) -> Option<u32> {
         let at = self.at;
         let made = self.worlds[at]
-            .archetype_count()
+            .archetypes()
+            .len()
             .checked_sub(before.compositions[at]);
         if made != Some(1) || spot.world != at {
             return None;

@@ -342,7 +342,7 @@ fn a_rule_whose_clone_panics_is_not_set_or_refuses_who_comes_and_no_value_is_lef
     let fine = world
         .create(('a',).per_chunk(Fragile(Arc::clone(&good))))
         .unwrap();
-    let count = world.archetype_count();
+    let count = world.archetypes().len();
     let kept = Arc::clone(&bad);
     assert!(quiet(&mut world, &mut |world| {
         let _ = world.create(('a', 1_i8).per_chunk(Fragile(Arc::clone(&good))));
@@ -350,7 +350,7 @@ fn a_rule_whose_clone_panics_is_not_set_or_refuses_who_comes_and_no_value_is_lef
     assert!(quiet(&mut world, &mut |world| {
         let _ = world.add(fine, (1_i16,));
     }));
-    assert_eq!((world.archetype_count(), world.count()), (count, 5));
+    assert_eq!((world.archetypes().len(), world.count()), (count, 5));
     world.check().unwrap();
     drop(kept);
     world

@@ -25,7 +25,7 @@ fn compositions_are_listed_as_they_were_met_those_without_entities_and_in_the_or
     world.add(ant, (2_u16, 'x')).unwrap();
     world.create(().shared(7_i16)).unwrap();
     let archetypes = world.archetypes();
-    assert_eq!((archetypes.len(), world.archetype_count()), (3, 3));
+    assert_eq!((archetypes.len(), world.archetypes().len()), (3, 3));
     assert_eq!(world.archetypes().skip(1).len(), 2);
     let stats = world.stats();
     let from_stats = stats.archetypes.iter();

@@ -48,7 +48,7 @@ fn a_tuple_in_a_bundle_is_refused_wherever_it_is_given() {
     }
     let mut world = World::new();
     let ant = world.create((3_u32,)).unwrap();
-    let compositions = world.archetype_count();
+    let compositions = world.archetypes().len();
     for _ in 0..2 {
         assert_eq!(refused(world.create((player(), 3_u32))), "(u8, u16)");
         assert_eq!(refused(world.add(ant, (player(),))), "(u8, u16)");
@@ -60,7 +60,7 @@ fn a_tuple_in_a_bundle_is_refused_wherever_it_is_given() {
         drop(commands);
     }
     assert!(world.flush().is_clean());
-    assert_eq!((world.count(), world.archetype_count()), (1, compositions));
+    assert_eq!((world.count(), world.archetypes().len()), (1, compositions));
     let both = world.create(player().and((3_u32,))).unwrap();
     assert!(world.has::<u8>(both).unwrap() && world.has::<u16>(both).unwrap());
     // What may well be meant.

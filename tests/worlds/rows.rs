@@ -233,17 +233,17 @@ fn add_remove_and_set_one_or_several_in_one_move_by_entity_and_by_slice() {
     let mut world = World::new();
     let ants: Vec<_> = (0..10_u32).map(|n| world.create((n,)).unwrap()).collect();
     let ant = ants[0];
-    let archetypes = world.archetype_count();
+    let archetypes = world.archetypes().len();
     world
         .add(ant, (Position(1.0, 1.0), Name("a".into()), Asleep))
         .unwrap();
     assert_eq!(
-        world.archetype_count(),
+        world.archetypes().len(),
         archetypes + 1,
         "one move, no archetype between"
     );
     assert!(world.remove::<(Name, Asleep, u32)>(ant).unwrap());
-    assert_eq!(world.archetype_count(), archetypes + 2);
+    assert_eq!(world.archetypes().len(), archetypes + 2);
     assert_eq!(world.get::<Position>(ant).unwrap(), &Position(1.0, 1.0));
     world.get_mut::<Position>(ant).unwrap().0 = 9.0;
     assert_eq!(world.get::<Position>(ant).unwrap(), &Position(9.0, 1.0));
@@ -273,7 +273,7 @@ fn adding_a_present_fragment_overwrites_its_value_and_does_not_move() {
         std::ptr::from_ref(world.get::<Name>(ants[1]).unwrap())
     );
     assert_eq!(
-        (moved.read(&world).count(), world.archetype_count()),
+        (moved.read(&world).count(), world.archetypes().len()),
         (0, 1)
     );
 }
@@ -306,7 +306,7 @@ fn swapping_tags_is_one_move() {
     let mut world = World::new();
     let ant = world.create((1_u8, Asleep)).unwrap();
     world.swap::<(Asleep,), _>(ant, (Hungry,)).unwrap();
-    assert_eq!(world.archetype_count(), 2, "no archetype between");
+    assert_eq!(world.archetypes().len(), 2, "no archetype between");
     assert!(!world.has::<Asleep>(ant).unwrap() && world.has::<Hungry>(ant).unwrap());
     // Values for chunks, and shared ones, come with it.
     world
@@ -515,7 +515,7 @@ fn add_remove_and_set_several_in_one_move_by_query() {
         assert!(!world.has::<Asleep>(ant).unwrap() && !world.has::<char>(ant).unwrap());
     }
     // {u32, Asleep}, {u32, Asleep, u64, char}, {u32, u64}: each change was one move.
-    assert_eq!(world.archetype_count(), 3);
+    assert_eq!(world.archetypes().len(), 3);
 }
 
 #[test]

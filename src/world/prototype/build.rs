@@ -156,7 +156,7 @@ mod tests {
                 assert_eq!(world.shared::<String>(entity).unwrap(), "red");
                 assert_eq!(world.chunk_fragment::<char>(entity).unwrap(), &'c');
             }
-            assert_eq!(world.archetype_count(), 1);
+            assert_eq!(world.archetypes().len(), 1);
             world.check().unwrap();
             assert_eq!(world.clear(), 2_000);
             drop(ant);

@@ -19,7 +19,7 @@ fn handles_of_those_who_came_since_are_given_again() {
     checkpoints.roll_back(&mut world, taken).unwrap();
     assert!(world.exists(ants[3]) && !world.exists(ants[2]));
     assert!(!come.iter().any(|&one| world.exists(one)));
-    assert_eq!((world.count(), world.archetype_count()), (4, 1));
+    assert_eq!((world.count(), world.archetypes().len()), (4, 1));
     world.destroy(ants[3]).unwrap();
     for &one in &come {
         assert_eq!(world.create((Wide([0; 20]),)).unwrap(), one);

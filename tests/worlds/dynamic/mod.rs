@@ -178,7 +178,7 @@ fn typed_and_dynamic_bundles_of_one_composition_share_an_archetype() {
         .with(Value::new(registry, 2.0_f32).unwrap())
         .with(Value::new(registry, 1_u32).unwrap());
     world.create_dynamic(bundle).unwrap();
-    assert_eq!(world.archetype_count(), 1);
+    assert_eq!(world.archetypes().len(), 1);
     assert_eq!(world.query::<(&u32, &f32), ()>().unwrap().count(), 2);
 }
 

@@ -3,9 +3,10 @@
 use core::any::TypeId;
 
 use crate::archetype::EnabledBits;
+use crate::entity::Entity;
 use crate::fragment::{Fragment, FragmentId, FragmentSet, PerChunk, Value};
-use crate::panics::{end_all, resume};
-use crate::query::{QueryError, QueryFilter, Requirements};
+use crate::panics::{Panicked, end_all, note, resume};
+use crate::query::{Query, QueryError, QueryFilter, Requirements, WithRole};
 use crate::world::World;
 
 /// What chunks of some compositions begin with, whoever makes these: asked when one is made.
@@ -59,8 +60,8 @@ impl World {
     /// set last: the first that matches decides. So a rule comes before what a [bundle
     /// brings](crate::fragment::Bundle::per_chunk) in the call that makes the composition, and before what the composition
     /// has that its first entity comes from, which is what begins its chunks where no rule matches. The same `T` and `F`
-    /// set again replace their rule, which is the last one then. What [`set_chunk_template`](Self::set_chunk_template) says
-    /// later holds for the compositions that there are.
+    /// set again replace their rule, which is the last one then. What is to hold for the compositions that there are, and for
+    /// none that comes, is a rule that is [taken back](Self::remove_chunk_rule) at once.
     ///
     /// A rule is the world's: an entity that is moved to another world comes to chunks that begin by the rules there, but
     /// for whole chunks that change hands, which take their values along. It is not saved, and a load makes a world of its
@@ -124,7 +125,7 @@ impl World {
     }
 
     /// Takes back the [rule](Self::set_chunk_rule) of a chunk fragment and a filter, for compositions that come; whether
-    /// there was one. O(rules).
+    /// there was one. Chunks of those that there are begin with what it said still. O(rules).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -148,5 +149,31 @@ impl World {
     ) -> Result<bool, QueryError> {
         let id = self.registry().register::<PerChunk<T>>()?.id();
         Ok(self.chunk_rules.take(TypeId::of::<F>(), id).is_some())
+    }
+
+    /// Lets new chunks of the compositions that match begin with clones of this value. What is asked of compositions, and
+    /// what these began with before; if a `clone` panics, nothing has changed, and the clones come back instead.
+    fn begin_chunks<T: Fragment + Clone, F: QueryFilter>(
+        &mut self,
+        template: &Value,
+    ) -> Result<(Requirements, Vec<Value>, Panicked), QueryError> {
+        let mut query = Query::<Entity, (WithRole<PerChunk<T>>, F)>::new(self)?;
+        query.update(self);
+        let (mut values, mut panicked) = (Vec::with_capacity(query.matches.len()), None);
+        note(&mut panicked, || {
+            for _ in &*query.matches {
+                values.push(template.duplicate());
+            }
+        });
+        if panicked.is_none() {
+            for (known, value) in query.matches.iter().zip(&mut values) {
+                let once = &mut self.archetypes[known.archetype as usize].chunk_values;
+                let mut once = once.iter_mut();
+                if let Some(there) = once.find(|there| there.id == value.id()) {
+                    core::mem::swap(&mut there.template, value);
+                }
+            }
+        }
+        Ok((query.requirements().clone(), values, panicked))
     }
 }

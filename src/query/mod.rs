@@ -15,7 +15,6 @@ mod candidates;
 mod change;
 mod chunk_rule;
 mod chunk_table;
-mod chunk_template;
 mod collection;
 mod data;
 mod dynamic;

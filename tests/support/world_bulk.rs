@@ -28,7 +28,7 @@ use crate::world_same::{fused, same_report};
 /// What is done with a filter that a number stands for.
 pub(crate) trait WithFilter {
     type Out;
-    fn with<F: QueryFilter>(self) -> Self::Out;
+    fn with<F: QueryFilter + 'static>(self) -> Self::Out;
 }
 
 pub(crate) fn with_filter<W: WithFilter>(which: u8, with: W) -> W::Out {

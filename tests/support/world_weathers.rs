@@ -216,8 +216,11 @@ impl Machine {
         struct Set<'a>(&'a mut World, Weather);
         impl WithFilter for Set<'_> {
             type Out = Result<usize, QueryError>;
-            fn with<F: QueryFilter>(self) -> Self::Out {
-                self.0.set_chunk_template::<Weather, F>(self.1)
+            fn with<F: QueryFilter + 'static>(self) -> Self::Out {
+                // For the compositions that there are.
+                let count = self.0.set_chunk_rule::<Weather, F>(self.1)?;
+                assert!(self.0.remove_chunk_rule::<Weather, F>()?);
+                Ok(count)
             }
         }
         let rows = self.model.rows(self.at);

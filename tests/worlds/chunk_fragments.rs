@@ -125,7 +125,7 @@ fn new_chunks_of_the_compositions_that_match_begin_with_another_template() {
     let near = world.create((0_u32, Near).per_chunk(Pulse(1))).unwrap();
     let far = world.create((0_u32, Far).per_chunk(Pulse(4))).unwrap();
     world.create((0_u32, Far)).unwrap();
-    let set = world.set_chunk_template::<Pulse, With<Far>>(Pulse(8));
+    let set = world.set_chunk_rule::<Pulse, With<Far>>(Pulse(8));
     assert_eq!(set.unwrap(), 1);
     let pulse = |world: &World, one| *world.chunk_fragment::<Pulse>(one).unwrap();
     assert_eq!(
@@ -140,7 +140,7 @@ fn new_chunks_of_the_compositions_that_match_begin_with_another_template() {
     // What comes from there begins as there.
     world.add(last, (1_u64,)).unwrap();
     assert_eq!(pulse(&world, last), Pulse(8));
-    let set = world.set_chunk_template::<Pulse, ()>(Pulse(3));
+    let set = world.set_chunk_rule::<Pulse, ()>(Pulse(3));
     assert_eq!(set.unwrap(), 3);
     world.clear();
     let near = world.create((0_u32, Near).per_chunk(Pulse(1))).unwrap();
@@ -160,7 +160,7 @@ fn a_template_whose_clone_panics_changes_nothing() {
     let mut world = World::new();
     world.create((0_u32,).per_chunk(Fragile(1))).unwrap();
     let set = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        world.set_chunk_template::<Fragile, ()>(Fragile(7))
+        world.set_chunk_rule::<Fragile, ()>(Fragile(7))
     }));
     assert!(set.is_err());
     world.clear();

@@ -67,7 +67,7 @@ fn all_that_decides_what_comes_counts_and_is_no_matter_for_the_state() {
             world.chunk_fragment_mut::<Pulse>(one).unwrap().0 = 1;
         }),
         ("what chunks begin with", |world, _| {
-            world.set_chunk_template::<Pulse, ()>(Pulse(2)).unwrap();
+            world.set_chunk_rule::<Pulse, ()>(Pulse(2)).unwrap();
         }),
     ];
     let mut hashes = BTreeSet::new();

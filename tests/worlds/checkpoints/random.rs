@@ -116,8 +116,10 @@ fn change(world: &mut World, chance: &mut Chance) {
             }
             if n.is_multiple_of(7) {
                 world
-                    .set_chunk_template::<Weather, ()>(Weather(n as u32))
+                    .set_chunk_rule::<Weather, ()>(Weather(n as u32))
                     .unwrap();
+                // A rule would not go back.
+                assert!(world.remove_chunk_rule::<Weather, ()>().unwrap());
             }
         }
         (13, _) => {

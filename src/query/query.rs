@@ -15,7 +15,7 @@ use crate::query::matches::{Match, MatchList, Matches};
 use crate::query::run::{QueryRun, Scope};
 use crate::query::{
     ChunkView, Mismatch, NoMatch, QueryData, QueryError, QueryFilter, QueryLookup, QueryResources,
-    ReadOnly, ReadOnlyResources, Requirements,
+    ReadOnly, Requirements,
 };
 use crate::world::{World, WorldError};
 
@@ -312,7 +312,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         self.run_at(world, version)
     }
 
-    /// The query on a world, to be run, and the resources that it lends beside.
+    /// The query on a world, to be run, and the resources that it lends beside. (Of a world that is only read
+    /// [`read`](Self::read) leaves [`World::resources`] free.)
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -350,27 +351,6 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         // SAFETY: the world is borrowed as long as what is lent, and what the run lends is no resource.
         let resources = unsafe { R::lend(world.resources()) }?;
         Ok((self.run_at(world, version), resources))
-    }
-
-    /// Lends a run on a world that is only read, and resources beside: [`with_resources`](Self::with_resources) for
-    /// `&World`.
-    ///
-    /// # Errors
-    /// As for [`with_resources`](Self::with_resources).
-    ///
-    /// # Panics
-    /// As for [`on`](Self::on).
-    pub fn read_with_resources<'q>(
-        &'q mut self,
-        world: &'q World,
-    ) -> Result<(QueryRun<'q, D, F>, R::Item<'q>), QueryError>
-    where
-        D: ReadOnly,
-        R: ReadOnlyResources,
-    {
-        // SAFETY: nothing is lent to be written; who has borrowed the world too can only read.
-        let resources = unsafe { R::lend(world.resources()) }?;
-        Ok((self.run(world), resources))
     }
 
     /// The query on a world that is only read. It counts as a run as [`on`](Self::on) does.

@@ -322,8 +322,7 @@ fn resources_are_required_read_and_written_beside_the_entities() {
     assert_eq!(sum, 13);
     let access = query.requirements().resources();
     assert_eq!((access.reads().len(), access.writes().len()), (2, 1));
-    let mut reader = Query::<&I, (), (&Time,)>::new(&world).unwrap();
-    assert_eq!(reader.read_with_resources(&world).unwrap().1.0.0, 5);
+    let reader = Query::<&I, (), (&Time,)>::new(&world).unwrap();
     assert!(!access.conflicts_with(reader.requirements().resources()));
     let writer = Query::<&I, (), &mut Time>::new(&world).unwrap();
     assert!(access.conflicts_with(writer.requirements().resources()));

@@ -93,7 +93,8 @@ impl World {
         Some(unsafe { &*value })
     }
 
-    /// A fragment of an entity, to change, if the entity lives and has it: as [`get_mut`](Self::get_mut). O(1).
+    /// A fragment of an entity, to change, if the entity lives and has it: as [`get_mut`](Self::get_mut), where nobody wants to
+    /// know why there is none. (That is an error with names in it, which takes an allocation.) O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;

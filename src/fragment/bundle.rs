@@ -220,7 +220,7 @@ pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
     /// Entities that come to another composition, or to other shared values, take the chunk fragments of the chunks
     /// that they come to, one or all of a chunk alike; new chunks begin with the template, which
     /// [can be changed](crate::world::World::set_chunk_rule). Only to another world a
-    /// whole chunk takes its own along. What is to hold whatever brings a composition, and from wherever, is a
+    /// whole chunk takes its own along. [`World::compact`](crate::world::World::compact) keeps them. What is to hold whatever brings a composition, and from wherever, is a
     /// [rule](crate::world::World::set_chunk_rule), which comes before all that is said here.
     ///
     /// [`World::remove_role`](crate::world::World::remove_role) takes it away from an entity, alone;

@@ -2,10 +2,12 @@
 
 use core::cmp::Reverse;
 use core::fmt;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::archetype::{Archetype, Edge, Rows, copy_bits, copy_rows};
 use crate::chunk::CHUNK_BYTES;
+use crate::fragment::FragmentRegistry;
 use crate::world::World;
 
 /// How much work a call may do.
@@ -104,6 +106,8 @@ impl Left {
 #[derive(Clone)]
 struct Open {
     group: u32,
+    /// Where the first of its group lies that has the same chunk fragments.
+    alike: u32,
     len: u32,
     capacity: u32,
     position: u32,
@@ -121,8 +125,11 @@ impl World {
     /// itself when all of its chunks are empty. That of free chunks beside others that are in use goes back with
     /// [`Universe::trim`](crate::world::Universe::trim).
     ///
-    /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
-    /// composition (and combination) that have room have less of it in all than the shortest of them holds.
+    /// Entities change rows, as when others are destroyed; values, ids and bits stay. So do [chunk
+    /// fragments](crate::fragment::PerChunk): entities come to chunks only whose chunk fragments are equal, byte by byte, to those
+    /// that they had, which is known of what is [registered as plain](crate::fragment::FragmentRegistry::register_plain) alone; with
+    /// others each chunk keeps its entities. Afterwards the chunks of a composition (and combination, and of equal chunk
+    /// fragments) that have room have less of it in all than the shortest of them holds.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -151,8 +158,9 @@ impl World {
             let data = &self.archetypes[archetype as usize];
             let mut edge = None;
             let mut with_room = data.with_room();
-            with_room.sort_unstable_by_key(|chunk| (chunk.group, chunk.position));
-            let groups = with_room.chunk_by(|a, b| a.group == b.group);
+            data.tell_apart(self.universe.registry(), &mut with_room);
+            with_room.sort_unstable_by_key(|chunk| (chunk.group, chunk.alike, chunk.position));
+            let groups = with_room.chunk_by(|a, b| (a.group, a.alike) == (b.group, b.alike));
             let mut groups: Vec<&[Open]> = groups.filter(|chunks| chunks.len() > 1).collect();
             // By where they stand: a world that was loaded numbers its groups otherwise.
             groups.sort_unstable_by_key(|chunks| chunks[0].position);
@@ -257,11 +265,39 @@ impl Archetype {
         let with_room = with_room.filter(|(_, chunk)| chunk.len > 0 && !chunk.is_full());
         let open = with_room.map(|(position, chunk)| Open {
             group: chunk.group,
+            alike: 0,
             len: chunk.len,
             capacity: self.unfolded_capacity(chunk),
             position,
         });
         open.collect()
+    }
+
+    /// Says of chunks, in the order of their positions, which have the same chunk fragments. Of values that are not known to be
+    /// plain it is not known.
+    fn tell_apart(&self, registry: &FragmentRegistry, open: &mut [Open]) {
+        if self.chunk_values.is_empty() {
+            return;
+        }
+        let sizes = (self.chunk_values.iter()).map(|value| {
+            let info = registry.get(value.id).filter(|info| info.is_plain())?;
+            Some((value.offset, info.layout().size()))
+        });
+        let Some(plain) = sizes.collect::<Option<Vec<_>>>() else {
+            open.iter_mut()
+                .for_each(|chunk| chunk.alike = chunk.position);
+            return;
+        };
+        let mut first = HashMap::new();
+        for chunk in open {
+            let mut bytes: Vec<u8> = Vec::new();
+            for &(offset, size) in &plain {
+                let value = self.chunks[chunk.position as usize].array(offset);
+                // SAFETY: a value of this size, plain: all of its bytes are written.
+                bytes.extend(unsafe { core::slice::from_raw_parts(value.cast::<u8>(), size) });
+            }
+            chunk.alike = *first.entry((chunk.group, bytes)).or_insert(chunk.position);
+        }
     }
 }
 

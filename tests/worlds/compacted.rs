@@ -90,3 +90,66 @@ fn a_budget_of_no_entities_moves_one_so_that_calls_come_to_an_end() {
     }
     assert!(world.compact(Budget::Entities(0)).is_done);
 }
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+struct Region(u32);
+megachunk::plain!(Region { 0 });
+
+/// Is more than its bytes, as far as a world knows.
+#[derive(Clone, Debug, PartialEq)]
+struct Weather(u32);
+
+/// Twelve chunks, with values of chunks from `of`, of whose entities a quarter is left; one entity of each.
+fn quartered<T: Fragment + Clone>(of: impl Fn(u32) -> T) -> (World, Vec<Entity>) {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let batch = world.create_batch((0..20_000_u64).map(|n| (n,).per_chunk(of(0))));
+    let _ = batch.unwrap();
+    let mut chunks = chunks(&world);
+    for ant in chunks.split_off(12).into_iter().flatten() {
+        world.destroy(ant).unwrap();
+    }
+    for (chunk, n) in chunks.iter().zip(0..) {
+        *world.chunk_fragment_mut::<T>(chunk[0]).unwrap() = of(n);
+        let gone: Vec<Entity> = chunk[1..]
+            .iter()
+            .copied()
+            .filter(|ant| ant.index() % 4 != 0)
+            .collect();
+        assert!(world.destroy_slice(&gone).is_clean());
+    }
+    (world, chunks.iter().map(|chunk| chunk[0]).collect())
+}
+
+#[test]
+fn entities_come_to_chunks_with_the_chunk_fragments_that_they_had() {
+    // Three regions, of four chunks each.
+    let (mut world, ants) = quartered(|n| Region(n % 3));
+    let plain = world.registry().register_plain::<PerChunk<Region>>();
+    plain.unwrap();
+    let region = |world: &World, ant| *world.chunk_fragment::<Region>(ant).unwrap();
+    let before: Vec<Region> = ants.iter().map(|&ant| region(&world, ant)).collect();
+    let mut calls = 0;
+    while !world.compact(Budget::Entities(100)).is_done {
+        calls += 1;
+        world.check().unwrap();
+    }
+    assert!(calls > 10);
+    let after: Vec<Region> = ants.iter().map(|&ant| region(&world, ant)).collect();
+    assert_eq!(after, before);
+    assert!(
+        (3..=6).contains(&world.stats().chunks),
+        "{}",
+        world.stats().chunks
+    );
+
+    let (mut world, ants) = quartered(|n| Weather(n % 3));
+    let weather = |world: &World, ant| world.chunk_fragment::<Weather>(ant).unwrap().clone();
+    let before: Vec<Weather> = ants.iter().map(|&ant| weather(&world, ant)).collect();
+    let report = world.compact(Budget::Unlimited);
+    assert_eq!((report.entities, report.is_done), (0, true));
+    let after: Vec<Weather> = ants.iter().map(|&ant| weather(&world, ant)).collect();
+    assert_eq!(after, before);
+    world.check().unwrap();
+}

@@ -225,12 +225,15 @@ impl Attachment for Arc<Queue> {
         held
     }
 
-    fn count_pending(&self, pending: &mut Pending) {
-        for lane in self.lanes.take_all() {
+    fn count_pending(&self, pending: &mut Pending) -> usize {
+        let lanes = self.lanes.take_all();
+        for lane in &lanes {
             let (entities, commands) = lane.pending();
             pending.entities += entities;
             pending.commands += commands;
         }
+        // Asked while all of these are at hand: none of them can go on to somebody else, and be missed, between the two.
+        self.lanes.len().saturating_sub(lanes.len())
     }
 
     fn is_at_work(&self) -> bool {

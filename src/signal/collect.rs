@@ -104,9 +104,10 @@ impl Attachment for Board {
         0
     }
 
-    fn count_pending(&self, pending: &mut Pending) {
+    fn count_pending(&self, pending: &mut Pending) -> usize {
         pending.signals += self.early.len() + self.logs.iter().map(Log::unread).sum::<usize>();
         pending.delayed_signals += self.later.len() + self.come.len();
+        0
     }
 
     fn go_back(&mut self, _: u64, panicked: &mut Panicked) {
@@ -179,6 +180,13 @@ fn collect_now(world: &mut World) -> Panicked {
     bags.retain(|bag| !bag.segments.is_empty());
     // After the bags: a signal was known before it was sent.
     board.add_logs(&post);
+    if let Some(since) = post.went_back() {
+        board.let_go(&mut bags, since, &mut panicked);
+        if found.settles.is_some() {
+            // None of those senders is open any more.
+            post.forget_went_back();
+        }
+    }
     board.adopt(&post);
     for (number, log) in (0..).zip(&mut board.logs) {
         log.trim(&mut panicked);
@@ -418,6 +426,23 @@ impl Board {
         let mut next = self.early[self.swept..].iter().take(SWEEP);
         self.swept += next.len();
         next.any(|waiting| !is_unbuilt(world, waiting.entity))
+    }
+
+    /// Drops what senders have sent that were opened before this number.
+    #[cold]
+    fn let_go(&self, bags: &mut [Lent<'_, Mailbag>], since: u64, panicked: &mut Panicked) {
+        for bag in bags {
+            for segment in bag.take_before(since) {
+                for at in segment.letters {
+                    let letter = bag.letters[at as usize];
+                    if !matches!(letter.row, CANCELS | CANCELS_AT) {
+                        let payloads = &self.logs[letter.signal as usize].payloads;
+                        let rows = letter.row..letter.row + 1;
+                        payloads.drop_sent(bag.column(letter.signal), rows, panicked);
+                    }
+                }
+            }
+        }
     }
 
     /// Takes the letters out of the bags, in order.

@@ -8,6 +8,7 @@ use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::panics::{Panicked, end_all, forget};
 use crate::signal::EVERYBODY;
+use crate::sync::openings::opened_before;
 
 /// Letters that a bag can hold: numbers of 32 bits say where a segment ends. Few in tests.
 const MOST: usize = if cfg!(test) {
@@ -83,6 +84,16 @@ impl Mailbag {
                 letters,
             });
         }
+    }
+
+    /// Takes out what senders have sent that were opened before this number. The letters stay until it is
+    /// [reset](Self::reset).
+    pub(super) fn take_before(&mut self, number: u64) -> Vec<Segment> {
+        let segments = core::mem::take(&mut self.segments).into_iter();
+        let is_before = |segment: &Segment| opened_before(segment.precedence.number, number);
+        let (before, since) = segments.partition(is_before);
+        self.segments = since;
+        before
     }
 
     /// Signals of the sender that is open.

@@ -30,9 +30,15 @@ pub(super) struct Post {
     pub(super) now: AtomicU64,
     /// 1 if the last collection has left signals for entities that are not built.
     pub(super) waits: AtomicU32,
+    /// A number that each sender has a lower one than that was opened before the world went back last, and each a higher one
+    /// that was opened later; [`NEVER`] if none of the former can be open.
+    went_back: AtomicU64,
     /// That the world has ended.
     ended: End,
 }
+
+/// No collection has this number.
+const NEVER: u64 = 0;
 
 /// The number of the next post.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -48,6 +54,7 @@ impl Post {
             senders: CachePadded::new(Openings::new()),
             now: AtomicU64::new(now),
             waits: AtomicU32::new(0),
+            went_back: AtomicU64::new(NEVER),
             ended: End::new(),
         }
     }
@@ -70,6 +77,17 @@ impl Post {
         let (mut bag, number) = self.senders.open(&self.bags, Mailbag::default);
         bag.open();
         Signals::new(self, bag, Precedence::new(rank, key, number))
+    }
+
+    /// By which number senders are told who were opened before the world went back last, if one of them may be open.
+    pub(super) fn went_back(&self) -> Option<u64> {
+        // Ordering: Relaxed, also where it is written: who goes back and who collects have the world.
+        Some(self.went_back.load(Ordering::Relaxed)).filter(|&number| number != NEVER)
+    }
+
+    /// None of those is open any more.
+    pub(super) fn forget_went_back(&self) {
+        self.went_back.store(NEVER, Ordering::Relaxed);
     }
 
     /// Whether the world has ended. Wait-free.
@@ -129,15 +147,23 @@ impl Attachment for Arc<Post> {
         0
     }
 
-    fn count_pending(&self, pending: &mut Pending) {
+    fn count_pending(&self, pending: &mut Pending) -> usize {
         for bag in self.bags.take_all() {
             pending.delayed_signals += bag.times.len();
             pending.signals += bag.letters.len() - bag.times.len();
         }
+        // What senders hold that are open is let go when it is collected, if the world goes back before.
+        0
     }
 
     fn go_back(&mut self, time: u64, _: &mut Panicked) {
-        empty(self.bags.take_all());
+        // It is decided here, by the count of senders, what was sent before. What is held by those who are open is let go by
+        // the collections that find it.
+        let found = self.senders.collect(&self.bags, |_| false);
+        empty(found.things);
+        let is_all = found.settles.is_some();
+        let number = if is_all { NEVER } else { found.number };
+        self.went_back.store(number, Ordering::Relaxed);
         // Ordering: Relaxed, as in `World::time` and `is_collected`.
         self.now.store(time, Ordering::Relaxed);
         self.waits.store(0, Ordering::Relaxed);

@@ -43,7 +43,7 @@
 
 use super::atomic::{AtomicU64, Ordering};
 use super::mutant;
-use super::pool::{Lent, Pool, Taken};
+use super::pool::{Lent, Pool, Taken, is_before};
 
 /// What a collection adds to the count. Each time that so many were opened they count as one more:
 /// nobody goes on with what waits then. So where nobody collects, each such time leaves a few things behind that are
@@ -78,6 +78,12 @@ pub struct Collection<'p, T> {
 /// By how much the count was ahead of the idle.
 #[derive(Clone, Copy, Debug)]
 pub struct Lead(u64);
+
+/// Whether one was opened before a collection, or before another one, by their numbers.
+#[must_use]
+pub fn opened_before(number: u64, other: u64) -> bool {
+    is_before(number, other)
+}
 
 /// No lead.
 const UNSETTLED: u64 = u64::MAX;

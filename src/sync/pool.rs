@@ -55,7 +55,8 @@ pub use collected::Collected;
 pub use lent::Lent;
 pub use only::Only;
 
-use fit::{Fit, fit, is_before, kept};
+pub(super) use fit::is_before;
+use fit::{Fit, fit, kept};
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::mutant;

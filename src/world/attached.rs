@@ -29,8 +29,11 @@ pub(crate) trait Attachment: Any + Send + Sync {
         0
     }
 
-    /// Counts what waits in it to become part of the world.
-    fn count_pending(&self, _: &mut Pending) {}
+    /// Counts what waits in it to become part of the world; how many recorders are open, about, which may hold more: none only
+    /// if all was counted that was recorded by who was opened before.
+    fn count_pending(&self, _: &mut Pending) -> usize {
+        0
+    }
 
     /// Whether it is in the middle of a change of the world, which a closure has in its hands.
     fn is_at_work(&self) -> bool {

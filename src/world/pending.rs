@@ -50,8 +50,8 @@ impl World {
     /// and what others of their thread have left before [in the same
     /// memory](crate::command::Commands), if they are its third since the last flush, or later
     /// ones. [`FlushReport::open`](crate::command::FlushReport::open) says whether there are such
-    /// recorders. Exact while nobody else records, sends or asks. O(recorders + signals that
-    /// readers know).
+    /// recorders, and [`Checkpoints`](crate::world::Checkpoints) refuse where there are. Exact while
+    /// nobody else records, sends or asks. O(recorders + signals that readers know).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -71,13 +71,21 @@ impl World {
     /// ```
     #[must_use]
     pub fn pending(&self) -> Pending {
+        self.pending_and_open().0
+    }
+
+    /// The same, and how many recorders are open, about, which may hold more: none only if all was counted that was recorded by
+    /// who was opened before.
+    pub(super) fn pending_and_open(&self) -> (Pending, usize) {
         let mut pending = Pending {
             delayed_signals: self.come.signals.len(),
             ..Pending::default()
         };
-        for attached in self.attached.iter() {
-            attached.count_pending(&mut pending);
-        }
-        pending
+        let open = self
+            .attached
+            .iter()
+            .map(|attached| attached.count_pending(&mut pending));
+        let open = open.sum();
+        (pending, open)
     }
 }

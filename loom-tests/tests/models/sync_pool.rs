@@ -1,9 +1,12 @@
 //! The pool of recorders' lanes: an item is one thread's at a time, none is lost, and who takes one sees what
 //! the one before did.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use megachunk::sync::atomic::AtomicU32;
 use megachunk::sync::openings::Openings;
 use megachunk::sync::pool::{Lent, Pool};
 use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
@@ -355,6 +358,71 @@ fn an_idle_lane_that_a_flush_meets_twice_stands_for_no_other() {
             assert_eq!(early + counted.collect(), 1);
         },
     );
+}
+
+/// A recorder on another thread that says when it is open; whether it was seen to be, and what was found then, by how it
+/// was looked for: what was recorded, and whether that is all.
+fn look_beside_one_that_is_open(look: fn(&Counted) -> (u32, bool)) -> Option<(u32, bool)> {
+    let counted = Arc::new(Counted::new());
+    let opened = Arc::new(AtomicU32::new(0));
+    let other = {
+        let (counted, opened) = (Arc::clone(&counted), Arc::clone(&opened));
+        thread::spawn(move || {
+            let (item, number) = counted.open();
+            opened.store(1, Ordering::Release);
+            // SAFETY: as above.
+            item.with_mut(|count| unsafe { *count += 1 });
+            item.keep(number);
+        })
+    };
+    let found = (opened.load(Ordering::Acquire) == 1).then(|| look(&counted));
+    other.join().expect("it does not panic");
+    found
+}
+
+#[test]
+fn who_has_all_lanes_at_hand_misses_nothing_of_who_was_opened_before() {
+    static IS_ALL: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+    model(
+        "who_has_all_lanes_at_hand_misses_nothing_of_who_was_opened_before",
+        Exhaustive,
+        || {
+            let found = look_beside_one_that_is_open(|counted| {
+                let all = counted.pool.take_all();
+                // SAFETY: as above.
+                let counts = all.iter().map(|item| item.with(|count| unsafe { *count }));
+                (counts.sum(), counted.pool.len() == all.len())
+            });
+            if let Some((sum, is_all)) = found {
+                assert_eq!(is_all, sum == 1);
+                IS_ALL[usize::from(is_all)].store(true, Ordering::Relaxed);
+            }
+        },
+    );
+    assert!(IS_ALL.iter().all(|seen| seen.load(Ordering::Relaxed)));
+}
+
+#[test]
+fn who_goes_back_and_finds_nobody_open_has_what_was_sent_before() {
+    static IS_ALL: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+    model(
+        "who_goes_back_and_finds_nobody_open_has_what_was_sent_before",
+        Exhaustive,
+        || {
+            let found = look_beside_one_that_is_open(|counted| {
+                let found = counted.openings.collect(&counted.pool, |_| false);
+                let all = found.things.iter();
+                // SAFETY: as above.
+                let counts = all.map(|item| item.with(|count| unsafe { *count }));
+                (counts.sum(), found.settles.is_some())
+            });
+            if let Some((sum, is_all)) = found {
+                assert!(sum == 1 || !is_all);
+                IS_ALL[usize::from(is_all)].store(true, Ordering::Relaxed);
+            }
+        },
+    );
+    assert!(IS_ALL.iter().all(|seen| seen.load(Ordering::Relaxed)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::sync::atomic::Ordering;
 /// Whether a time is earlier than another, of two that are not half of all numbers apart: they may
 /// have begun anew.
 #[inline(always)]
-pub(super) fn is_before(time: u64, other: u64) -> bool {
+pub(in crate::sync) fn is_before(time: u64, other: u64) -> bool {
     time.wrapping_sub(other) > u64::MAX / 2
 }
 

@@ -41,8 +41,10 @@ pub struct Checkpoint {
 /// somebody else; who was destroyed since lives again, by the same handle. It is the exception to *a dead handle stays
 /// dead*, as it is where a snapshot is loaded; here within one universe. Therefore it is for a world that is alone in an
 /// [ordered](crate::world::Universe::ordered) universe: as soon as an id is another's, reserved, recorded and not flushed,
-/// or in another world, both calls refuse ([`NotAlone`](CheckpointError::NotAlone)). Other threads may use the universe all
-/// the same: an id that they reserve beside the call is theirs, before, or after it. Outside of the world, where screens, sounds and
+/// or in another world, both calls refuse ([`NotAlone`](CheckpointError::NotAlone)). So they do where something was recorded
+/// for those who are there and not flushed ([`Pending`](CheckpointError::Pending)), or a recorder is open that may hold such
+/// ([`RecorderOpen`](CheckpointError::RecorderOpen)): who gets the same handle is to get nothing of it.
+/// Other threads may use the universe all the same: an id that they reserve beside the call is theirs, before, or after it. Outside of the world, where screens, sounds and
 /// sockets are, only handles are to be kept that were there at a checkpoint to which it never goes back any more.
 ///
 /// A world may have several `Checkpoints`. What one of them goes back over is, for the others, what has changed: they go to
@@ -61,7 +63,8 @@ pub struct Checkpoint {
 /// Observers hear nothing of it. To queries, [since](crate::query::QueryRun::since) then all has changed that has gone
 /// back (and nothing else, where nothing else has): versions only grow, so in ticks that come again `Changed` sees more than
 /// the first time. Indices are made anew when they are next [updated](crate::index). Signals that were sent and not read, and
-/// delayed ones that the checkpoint does not have, are gone; what threads send beside it comes later.
+/// delayed ones that the checkpoint does not have, are gone, and so is all that a sender sends, and cancels, which was opened
+/// before and is open still; what is sent by one that a thread opens beside the call is gone, or comes later.
 ///
 /// # Costs
 ///
@@ -317,9 +320,12 @@ impl World {
         if self.shared.has_flushes() || self.attached.iter().any(|one| one.is_at_work()) {
             return Err(CheckpointError::Flushing);
         }
-        let pending = self.pending();
+        let (pending, open) = self.pending_and_open();
         if pending.entities + pending.commands > 0 {
             return Err(CheckpointError::Pending(pending));
+        }
+        if open > 0 {
+            return Err(CheckpointError::RecorderOpen);
         }
         let is_lent = |form: &StateForm| self.resources.is_lifted(form.type_id());
         if let Some(form) = self.universe.registry().state_form(is_lent) {

@@ -30,6 +30,11 @@ pub enum CheckpointError {
     /// Something was recorded, and not [flushed](crate::world::World::flush).
     #[error("recorders hold something that was not flushed: {0}")]
     Pending(Pending),
+    /// A [recorder](crate::command::Commands) is open, be it on another thread, or is being opened or dropped there: what it
+    /// holds, and [holds back](crate::command::Commands), is not flushed, and would be for who gets the same handle. One that was
+    /// [forgotten](core::mem::forget) is open for ever.
+    #[error("a recorder is open, which may hold something that was not flushed")]
+    RecorderOpen,
     /// A flush is under way, which a closure of it has in its hands.
     #[error("a flush of the world is under way")]
     Flushing,

@@ -106,6 +106,16 @@ impl PayloadColumn {
         }
     }
 
+    /// Drops the value of a row, if it has one that was not moved out and need be dropped.
+    fn drop_row(&mut self, row: u32, panicked: &mut Panicked) {
+        let mark = self.marks.get_mut(row as usize);
+        let mark = mark.map(|mark| core::mem::replace(mark, 1));
+        if let (Some(drop), Some(0)) = (self.drop, mark) {
+            // SAFETY: a value that nobody has moved out, and nobody uses again.
+            note(panicked, || unsafe { drop(self.row(row), 1) });
+        }
+    }
+
     fn bytes(&self, rows: usize) -> Option<Layout> {
         let bytes = self.layout.size().checked_mul(rows)?;
         Layout::from_size_align(bytes, self.layout.align().max(16)).ok()
@@ -259,22 +269,29 @@ impl Payload {
         }
     }
 
+    /// Whether there are values that were not moved out, and need be dropped.
+    pub(super) fn has_left(&self) -> bool {
+        self.columns.iter().any(|column| column.marks.contains(&0))
+    }
+
+    /// Drops those of a row, if they were not.
+    pub(super) fn drop_row(&mut self, row: u32, panicked: &mut Panicked) {
+        for column in &mut self.columns {
+            column.drop_row(row, panicked);
+        }
+    }
+
     /// Drops the values that were not moved out, and keeps the room for new ones.
     pub(super) fn clear(&mut self) -> Panicked {
         let mut panicked = None;
-        let rows = core::mem::take(&mut self.len);
-        for column in &mut self.columns {
-            let Some(drop) = column.drop else { continue };
-            let marks = core::mem::take(&mut column.marks);
-            for row in 0..rows as u32 {
-                if marks[row as usize] == 0 {
-                    // SAFETY: a value that nobody has moved out, and nobody uses again.
-                    note(&mut panicked, || unsafe { drop(column.row(row), 1) });
-                }
-            }
-            column.marks = marks;
-            column.marks.clear();
+        let rows = core::mem::take(&mut self.len) as u32;
+        // Mostly all were.
+        if self.has_left() {
+            (0..rows).for_each(|row| self.drop_row(row, &mut panicked));
         }
+        self.columns
+            .iter_mut()
+            .for_each(|column| column.marks.clear());
         panicked
     }
 }

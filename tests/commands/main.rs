@@ -31,5 +31,6 @@ mod sweeps;
 mod switches;
 mod tasks;
 mod templates;
+mod undelivered;
 mod weak;
 mod whole_chunks;

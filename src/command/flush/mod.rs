@@ -84,6 +84,7 @@ use locate::{Item, Located, locate};
 pub(crate) use memory::Memory;
 use merge::{Scratch, Work, merge};
 use ops::{FlushOp, Ops};
+use rounds::order_of;
 use sweep::sweep;
 
 /// What a command costs.
@@ -245,8 +246,12 @@ impl World {
     /// threads.
     ///
     /// What closures, observers and drops record meanwhile is applied, too, round by round, and so
-    /// is what other threads record. (What drops record comes in any order among itself, where several threads apply:
-    /// also in an [ordered](crate::world::Universe::ordered) universe.) Each round applies what was opened before it began. While some
+    /// is what other threads record. (What drops record of values that were in the world comes in any order among itself, where
+    /// several threads apply: also in an [ordered](crate::world::Universe::ordered) universe. Values that no command has
+    /// delivered, because they were for the dead, were refused or overwritten, are dropped after all that a round applies, by one
+    /// thread, in the order of the commands; shared values, and what chunks begin with, after them, in the order of their
+    /// recorders, or, where several of one thread have left some in [the same memory](crate::command::Commands), as that goes.)
+    /// Each round applies what was opened before it began. While some
     /// do so all the time, each round applies what they have recorded during the one before; where
     /// they record quicker than it is applied, each is longer than the last. Who has such threads
     /// [sets](Self::set_flush_rounds) one round.
@@ -379,20 +384,14 @@ impl World {
 impl Flush<'_> {
     /// Applies what was found.
     fn run_round(&mut self, world: &mut World) {
-        /// What a recorder left, with the numbers of its lane and of its segment there.
-        type Left = (Precedence, usize, usize);
-        let mut order: SmallVec<[Left; 4]> = SmallVec::new();
-        for (lane, data) in self.lanes.iter_mut().enumerate() {
-            data.hand_over();
-            self.report.by_chance += data.by_chance;
-            for payload in &mut data.payloads {
+        for lane in &mut self.lanes {
+            lane.hand_over();
+            self.report.by_chance += lane.by_chance;
+            for payload in &mut lane.payloads {
                 payload.seal();
             }
-            for (at, segment) in data.segments.iter().enumerate() {
-                order.push((segment.precedence, lane, at));
-            }
         }
-        order.sort_unstable();
+        let order = order_of(&self.lanes);
         let mut pieces: SmallVec<[Piece; 4]> = SmallVec::new();
         if world.is_watched(CREATED | SET) {
             world.begin_gathering();

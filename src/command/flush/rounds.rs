@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::command::flush::Flush;
 use crate::command::lane::Lane;
-use crate::command::precedence::Kind;
+use crate::command::precedence::{Kind, Precedence};
 use crate::panics::{first, note, tell};
 use crate::sync::pool::Lent;
 use crate::world::World;
@@ -16,6 +18,20 @@ fn leave(lanes: &mut [Lent<'_, Lane>]) {
         let kind = &mut segment.precedence.kind;
         *kind = (*kind).min(Kind::Left);
     }
+}
+
+/// What a recorder left, with the numbers of its lane and of its segment there.
+type Left = (Precedence, usize, usize);
+
+/// What recorders left, in the order in which it comes.
+pub(super) fn order_of(lanes: &[Lent<'_, Lane>]) -> SmallVec<[Left; 4]> {
+    let mut order = SmallVec::new();
+    for (number, lane) in lanes.iter().enumerate() {
+        let segments = lane.segments.iter().enumerate();
+        order.extend(segments.map(|(at, segment)| (segment.precedence, number, at)));
+    }
+    order.sort_unstable();
+    order
 }
 
 impl Flush<'_> {
@@ -47,6 +63,7 @@ impl Flush<'_> {
             let round = queue.nesting.begin(self.lanes.len());
             self.run_round(world);
             drop(round);
+            self.drop_left();
             for lane in &mut self.lanes {
                 self.panicked = first(self.panicked.take(), lane.reset());
                 lane.leave();
@@ -75,6 +92,26 @@ impl Flush<'_> {
             if queue.recorders.is_settled() {
                 return;
             }
+        }
+    }
+
+    /// Drops the values that no command has delivered, in the order of the commands: what their `drop`s record comes in that
+    /// order then, and not in that of the pool's slots, which threads decide.
+    fn drop_left(&mut self) {
+        let lanes = self.lanes.iter();
+        let has_left: SmallVec<[bool; 8]> = lanes.map(|lane| lane.has_left()).collect();
+        if has_left.contains(&true) {
+            for (_, lane, segment) in order_of(&self.lanes) {
+                if has_left[lane] {
+                    self.lanes[lane].drop_left(segment, &mut self.panicked);
+                }
+            }
+        }
+        // Shared values, and what chunks begin with, are a lane's, and go with it.
+        if self.lanes.iter().any(|lane| lane.has_values_besides()) {
+            let first =
+                |lane: &Lent<'_, Lane>| lane.segments.iter().map(|one| one.precedence).min();
+            self.lanes.sort_by_key(first);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Lane, NONE, Op};
 use crate::archetype::{Chunk, Universe};
+use crate::command::payload::Payload;
 use crate::panics::{Panicked, end_all, first, forget, note};
 
 /// Streams, each with a nursery, that a lane keeps from flush to flush: if there are more, it
@@ -37,13 +38,41 @@ impl Lane {
             self.forget_combos();
             self.outdated = false;
         }
-        if !(self.combos.is_empty() && self.templates.is_empty()) {
+        if self.has_values_besides() {
             self.end_values(&mut panicked);
         }
         self.forget_copies();
         self.forget_dynamic_ops();
         self.keep_nurseries();
         panicked
+    }
+
+    /// Whether there are values of commands that were not moved out, and need be dropped.
+    pub(in crate::command) fn has_left(&self) -> bool {
+        self.payloads.iter().any(Payload::has_left)
+    }
+
+    /// Whether there are values besides that [`reset`](Self::reset) lets go: shared ones, or what chunks begin with.
+    pub(in crate::command) fn has_values_besides(&self) -> bool {
+        !(self.combos.is_empty() && self.templates.is_empty())
+    }
+
+    /// Drops the values of a segment's commands that were not moved out, in the order in which these were recorded.
+    pub(in crate::command) fn drop_left(&mut self, segment: usize, panicked: &mut Panicked) {
+        let commands = self.segments[segment].commands.clone();
+        for part in self.log.parts(commands) {
+            let mut rows = part.rows(self.payloads.len());
+            for (_, word) in part.commands() {
+                let payload = match self.ops[word.op() as usize] {
+                    Op::Destroy | Op::Switch { .. } => continue,
+                    Op::Change { payload, .. } | Op::Call { payload, .. } => payload,
+                };
+                if let Some(values) = self.payloads.get_mut(payload as usize) {
+                    values.drop_row(rows.next(payload), panicked);
+                    rows.skip(payload, 1);
+                }
+            }
+        }
     }
 
     /// Whether one recorder has left something, and all of that is plain: nothing that is shared, that chunks begin with, or
@@ -61,6 +90,10 @@ impl Lane {
     /// they stay as they are.
     pub(in crate::command) fn reset_plain(&mut self) -> Panicked {
         let mut panicked = None;
+        let used = self.payloads.iter().filter(|payload| payload.len() > 0);
+        if used.filter(|payload| payload.has_left()).count() > 1 {
+            self.drop_left(0, &mut panicked);
+        }
         for payload in &mut self.payloads {
             if payload.len() > 0 {
                 panicked = first(panicked, payload.clear());

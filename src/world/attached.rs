@@ -43,6 +43,12 @@ pub(crate) trait Attachment: Any + Send + Sync {
     /// The world goes back to this time: what waits in it is forgotten. Panics of users' `drop`s are noted.
     fn go_back(&mut self, _time: u64, _: &mut Panicked) {}
 
+    /// What is called when the world has gone back, if something is: it changes nothing that the world goes back with, and
+    /// does not panic.
+    fn looks_again(&self) -> Option<fn(&mut World)> {
+        None
+    }
+
     /// Tells the world's time, and which signals wait for theirs.
     fn tell_waiting<'w>(&'w self, _: &'w World, _: &mut Told<'w>) {}
 

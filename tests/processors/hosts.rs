@@ -34,12 +34,12 @@ fn who_stands_for_an_object_of_hosts_that_went_stands_for_nothing() {
         )
     };
     assert_eq!(hosts(&mut world), (Some(2), 0));
-    let clone = world.clone_entity(new);
+    let registered = world.registry().register_clone::<A>();
+    registered.expect("there is room");
+    let clone = world.clone_entity(new).expect("it can be cloned");
     schedule.run(&mut world).expect("it runs");
     world.destroy(old).expect("it lives");
-    if let Ok(clone) = clone {
-        world.destroy(clone).expect("it lives");
-    }
+    world.destroy(clone).expect("it lives");
     assert_eq!(
         hosts(&mut world),
         (Some(22), 0),
@@ -272,4 +272,60 @@ fn what_was_taken_while_its_entity_was_to_go_does_not_come_back() {
     assert_eq!(report.refused.len(), 1);
     assert!(hosts(&mut world).get(slot).is_none());
     assert_eq!(hosts(&mut world).len(), 5);
+}
+
+#[test]
+fn who_is_doubled_stands_for_nothing_until_it_is_given_an_object() {
+    let mut world = World::new();
+    let ants = ants(&mut world);
+    let (ant, slot) = ants[1];
+    let registered = world.registry().register_clone::<u64>();
+    registered.expect("there is room");
+    let prototype = Prototype::of(&world, ant).expect("it can be one");
+    let clone = world.clone_entity(ant).expect("it can be cloned");
+    let copy = world.create_copy(&prototype).expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(from_host::<Sprite, &mut u64, ()>("drag", |sprite, n| {
+        *n = u64::from(sprite.0);
+    }));
+    schedule.add(to_host::<Sprite, &u64, ()>("show", |sprite, n| {
+        sprite.0 = *n as u32
+    }));
+    schedule.run(&mut world).expect("it runs");
+    hosts(&mut world).get_mut(slot).expect("it is there").0 = 10;
+    *world.get_mut::<u64>(clone).expect("it lives") = 77;
+    schedule.run(&mut world).expect("it runs");
+    for (who, n) in [(ant, 10), (clone, 77), (copy, 1)] {
+        assert_eq!(world.get::<u64>(who), Ok(&n));
+    }
+    assert_eq!(hosts(&mut world).get(slot).map(|sprite| sprite.0), Some(10));
+    let own = Hosts::attach(&mut world, clone, Sprite(0)).expect("it lives");
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(hosts(&mut world).get(own).map(|sprite| sprite.0), Some(77));
+    // Those that had none leave none.
+    world.destroy(copy).expect("it lives");
+    assert_eq!(hosts(&mut world).take_orphans().len(), 0);
+    world.destroy(clone).expect("it lives");
+    let gone = hosts(&mut world).take_orphans();
+    assert!(gone.iter().map(|sprite| sprite.0).eq([77]));
+    assert_eq!(hosts(&mut world).entity(slot), Some(ant));
+}
+
+#[test]
+fn nothing_is_copied_between_those_that_have_exchanged_their_objects() {
+    let mut world = World::new();
+    let ants = ants(&mut world);
+    let exchanged = world.query::<&mut HostOf<Sprite>, ()>();
+    let mut exchanged = exchanged.expect("it is one");
+    exchanged.run().for_each_chunk(|_, of| of.swap(0, 1));
+    let mut schedule = Schedule::new();
+    schedule.add(from_host::<Sprite, &mut u64, ()>("drag", |sprite, n| {
+        *n = u64::from(sprite.0);
+    }));
+    for &(_, slot) in &ants[..3] {
+        hosts(&mut world).get_mut(slot).expect("it is there").0 += 100;
+    }
+    schedule.run(&mut world).expect("it runs");
+    let values = ants[..3].iter().map(|&(ant, _)| world.get::<u64>(ant));
+    assert!(values.eq([Ok(&0), Ok(&1), Ok(&102)]));
 }

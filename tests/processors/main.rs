@@ -18,6 +18,7 @@ mod fallible;
 mod heard;
 mod heard_by_scripts;
 mod hosts;
+mod hosts_gone_back;
 mod lent;
 mod made_anew;
 mod measured;

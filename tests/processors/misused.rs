@@ -17,6 +17,7 @@ use megachunk::processor::Target;
 
 use crate::pool;
 
+#[derive(Clone)]
 pub(crate) struct A(pub(crate) u32);
 pub(crate) struct B;
 #[derive(Default)]

@@ -9,7 +9,7 @@ use crate::exactly::Exactly;
 use crate::fragment::{Lone, Pile};
 use crate::observer::{Observed, ObserverId};
 use crate::panics::{end_all, note, refused, resume};
-use crate::processor::translator::orphans::{Given, Orphans};
+use crate::processor::translator::orphans::{Given, Orphans, Owner};
 use crate::query::QueryError;
 use crate::world::check::{Found, Held};
 use crate::world::{Attachment, World, WorldError, new_identity};
@@ -18,7 +18,11 @@ use crate::world::{Attachment, World, WorldError, new_identity};
 ///
 /// It belongs to one entity: where two have exchanged theirs, nothing is copied for either, and when one goes its own
 /// object is looked for among all: O(objects) the first time, then O(log objects) each time. So it is for one that
-/// stands for an object of hosts that are gone.
+/// stands for an object of hosts that are gone, and for a copy.
+///
+/// A copy of one, in a [clone](World::clone_entity) of its entity, or in entities that are made from a
+/// [`Prototype`](crate::world::Prototype) of it, stands for nothing until its entity is [given](Hosts::attach) an object of its
+/// own.
 pub struct HostOf<H> {
     given: Given,
     object: Exactly<H>,
@@ -29,6 +33,21 @@ impl<H> HostOf<H> {
     #[must_use]
     pub fn slot(&self) -> u32 {
         self.given.slot
+    }
+
+    /// Which time that its entity was given an object it names.
+    pub(super) fn given(&self) -> Given {
+        self.given
+    }
+}
+
+/// A copy, which stands for nothing by another entity. It is what a world goes back to, too.
+impl<H> Clone for HostOf<H> {
+    fn clone(&self) -> Self {
+        Self {
+            given: self.given,
+            object: PhantomData,
+        }
     }
 }
 
@@ -52,6 +71,14 @@ impl<H> fmt::Debug for HostOf<H> {
 /// another object has come there: who was to go and was refused, for whatever reason, and is
 /// [shown as coming again](crate::world::World::observe); who has gone to another world, and comes from there as it was. (What
 /// the host had changed of its object is copied then if no translator has run meanwhile.)
+///
+/// Where a world [goes back](crate::world::Checkpoints), the objects stay the host's and are as they are, but for whose they
+/// are: each is its entity's whose [`HostOf`] names it then. Those that were given since are orphans, also where their
+/// entity's handle is given again; those that became orphans since, whatever came over their entities, and were not
+/// taken, have them again. What was taken does not come back: a game that guesses takes orphans where it goes no further
+/// back, when it has [taken](crate::world::Checkpoints::take) what is confirmed, or attaches another object to who lives again
+/// and has none ([`entity`](Self::entity) of its slot is not it). Going back costs O(objects and orphans) more. While hosts are not
+/// among the world's resources, they learn neither of that nor of who goes; nothing is copied wrongly for it.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -114,15 +141,19 @@ struct Watched<H> {
     object: Exactly<H>,
 }
 
-impl<H: 'static> Attachment for Watched<H> {
+impl<H: Send + Sync + 'static> Attachment for Watched<H> {
     fn world_ends(&mut self) {}
+
+    fn looks_again(&self) -> Option<fn(&mut World)> {
+        Some(Hosts::<H>::look_again)
+    }
 
     fn check(&self, _: &mut Found) -> Held {
         Held::default()
     }
 }
 
-impl<H: 'static> Watched<H> {
+impl<H: Send + Sync + 'static> Watched<H> {
     /// The world's.
     fn of(world: &mut World) -> &mut Self {
         let nobody = || Self {
@@ -146,12 +177,19 @@ pub(super) struct HostChange {
 }
 
 struct Slot<H> {
-    /// The object and its entity.
-    taken: Option<(Entity, H)>,
+    taken: Option<Taken<H>>,
     /// When the host has changed it last.
     stamp: u64,
     /// Whether it is among the free ones. It stays there when its object comes back.
     is_listed: bool,
+}
+
+/// An object that an entity stands for.
+struct Taken<H> {
+    entity: Entity,
+    /// When it was given: see [`Given::serial`].
+    serial: u64,
+    object: H,
 }
 
 /// Slots that are passed by together if none of them was changed.
@@ -160,11 +198,13 @@ const BLOCK: usize = 64;
 impl<H: Send + Sync + 'static> Hosts<H> {
     /// Puts an empty one into a world, if there is none. Objects of entities that go are noted from
     /// now on. One that was taken out of the resources of another world, and put into those of this
-    /// one, is to be installed here, too.
+    /// one, is to be installed here, too. And [`HostOf`] can be cloned from now on, in all worlds of the universe: who stands for
+    /// an object can be doubled, and be in a world that goes back.
     ///
     /// # Errors
     /// The universe can register no fragment more.
     pub fn install(world: &mut World) -> Result<(), QueryError> {
+        world.registry().register_clone::<HostOf<H>>()?;
         if Watched::<H>::of(world).observer.is_none() {
             let observer = Self::watch(world)?;
             Watched::<H>::of(world).observer = Some(observer);
@@ -227,7 +267,8 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             return Vec::new();
         };
         let slots = core::mem::take(&mut hosts.slots).into_vec().into_iter();
-        slots.filter_map(|slot| slot.taken).collect()
+        let taken = slots.filter_map(|slot| slot.taken);
+        taken.map(|taken| (taken.entity, taken.object)).collect()
     }
 
     /// Gives an object to an entity, which stands for it from now on. Its slot. An object that the entity had before
@@ -272,8 +313,8 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             if let Some(before) = before {
                 hosts.orphan(entity, before);
             }
-            hosts.slots[slot as usize].stamp = 0;
-            hosts.put(entity, slot, object.into_inner());
+            let owner = Owner::new(entity, Given { slot, ..given });
+            hosts.put(owner, object.into_inner());
             if !same && let Ok(host) = world.get_mut::<HostOf<H>>(entity) {
                 host.given.slot = slot;
             }
@@ -317,9 +358,16 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// Puts an entity's object into a slot that has none.
-    fn put(&mut self, entity: Entity, slot: u32, object: H) {
-        self.slots[slot as usize].taken = Some((entity, object));
+    /// Puts an entity's object into its slot, which has none.
+    fn put(&mut self, owner: Owner, object: H) {
+        let (entity, slot) = (owner.entity, owner.own.slot);
+        let place = &mut self.slots[slot as usize];
+        place.taken = Some(Taken {
+            entity,
+            serial: owner.own.serial,
+            object,
+        });
+        place.stamp = owner.stamp;
         self.taken += 1;
         if let Some(owners) = &mut self.owners {
             owners.insert((entity, slot));
@@ -339,21 +387,37 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     /// The entity of an object is gone, which named one. It may not be its own: a copy, one that stood for an
     /// object of earlier hosts, or one that was exchanged with another; then its own is looked for.
     fn orphan(&mut self, entity: Entity, named: Given) {
-        let owned = |slot: &Slot<H>| matches!(slot.taken, Some((owner, _)) if owner == entity);
+        let is_own = |slot: &Slot<H>| (slot.taken.as_ref()).is_some_and(|it| it.entity == entity);
         let slot = match self.slots.get(named.slot as usize) {
-            Some(place) if owned(place) => named.slot,
+            Some(place) if is_own(place) => named.slot,
             _ => match self.find(entity) {
                 Some(own) => own,
                 None => return,
             },
         };
-        if let Some((_, object)) = self.slots[slot as usize].taken.take() {
-            self.orphans.push(entity, named, slot, object);
-        }
+        self.let_go(slot, Some(named));
+    }
+
+    /// The object of a slot is an orphan now, whose entity has named this, or it.
+    fn let_go(&mut self, slot: u32, named: Option<Given>) {
+        let place = &mut self.slots[slot as usize];
+        let Some(taken) = place.taken.take() else {
+            return;
+        };
+        let own = Given {
+            slot,
+            serial: taken.serial,
+        };
+        let owner = Owner {
+            named: named.unwrap_or(own),
+            stamp: place.stamp,
+            ..Owner::new(taken.entity, own)
+        };
+        self.orphans.push(owner, taken.object);
         self.release(slot);
         self.taken -= 1;
         if let Some(owners) = &mut self.owners {
-            owners.remove(&(entity, slot));
+            owners.remove(&(taken.entity, slot));
         }
     }
 
@@ -361,9 +425,38 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     fn take_back(&mut self, entity: Entity, named: Given) {
         let slots = &self.slots;
         let is_free = |slot: u32| slots[slot as usize].taken.is_none();
-        if let Some((slot, object)) = self.orphans.take_back(entity, named, is_free) {
-            self.put(entity, slot, object);
+        if let Some((owner, object)) = self.orphans.take_back(entity, named, is_free) {
+            self.put(owner, object);
         }
+    }
+
+    /// The world has gone back, of which no observer hears: each object is its entity's that names it now. First those of
+    /// which that is not so any more leave their slots, which may be those of others.
+    fn look_again(world: &mut World) {
+        world.with_resource(|world, hosts: &mut Self| {
+            let is_named = |entity: Entity, own: Given| {
+                let host = world.find_fragment::<HostOf<H>>(entity);
+                host.is_some_and(|host| host.given == own)
+            };
+            for slot in 0..hosts.slots.len() as u32 {
+                let taken = hosts.slots[slot as usize].taken.as_ref();
+                let is_gone = taken.is_some_and(|&Taken { entity, serial, .. }| {
+                    !is_named(entity, Given { slot, serial })
+                });
+                if is_gone {
+                    hosts.let_go(slot, None);
+                }
+            }
+            // Not by their slots: of one with several orphans, any may be the one.
+            for at in (0..hosts.orphans.len()).rev() {
+                let owner = hosts.orphans.owner(at);
+                let is_free = hosts.slots[owner.own.slot as usize].taken.is_none();
+                if is_free && is_named(owner.entity, owner.own) {
+                    let (owner, object) = hosts.orphans.remove(at);
+                    hosts.put(owner, object);
+                }
+            }
+        });
     }
 
     /// The first slot of an entity. Not by a walk over the slots: after other hosts have come, all entities of those
@@ -374,7 +467,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         let owners = self.owners.get_or_insert_with(|| {
             let slots = (0..).zip(slots);
             slots
-                .filter_map(|(at, slot)| Some((slot.taken.as_ref()?.0, at)))
+                .filter_map(|(at, slot)| Some((slot.taken.as_ref()?.entity, at)))
                 .collect()
         });
         let mut own = owners.range((entity, 0)..=(entity, u32::MAX));
@@ -384,31 +477,31 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     /// An object. O(1).
     #[must_use]
     pub fn get(&self, slot: u32) -> Option<&H> {
-        let (_, object) = self.slots.get(slot as usize)?.taken.as_ref()?;
-        Some(object)
+        Some(&self.slots.get(slot as usize)?.taken.as_ref()?.object)
     }
 
     /// The entity that stands for an object. O(1).
     #[must_use]
     pub fn entity(&self, slot: u32) -> Option<Entity> {
-        Some(self.slots.get(slot as usize)?.taken.as_ref()?.0)
+        Some(self.slots.get(slot as usize)?.taken.as_ref()?.entity)
     }
 
     /// An object, for the host to change: [`from_host`](super::from_host) translators will copy it. O(1).
     #[must_use]
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut H> {
         let place = self.slots.get_mut(slot as usize)?;
-        let (_, object) = place.taken.as_mut()?;
+        let taken = place.taken.as_mut()?;
         self.stamp += 1;
         place.stamp = self.stamp;
         self.blocks[slot as usize / BLOCK] = self.stamp;
-        Some(object)
+        Some(&mut taken.object)
     }
 
-    /// The object of an entity for a translator, which changes it for the entity.
-    pub(super) fn translated(&mut self, entity: Entity, slot: u32) -> Option<&mut H> {
-        let (owner, object) = self.slots.get_mut(slot as usize)?.taken.as_mut()?;
-        (*owner == entity).then_some(object)
+    /// The object of an entity that names one, if it is its own, for a translator, which changes it for the entity.
+    pub(super) fn translated(&mut self, entity: Entity, named: Given) -> Option<&mut H> {
+        let taken = self.slots.get_mut(named.slot as usize)?.taken.as_mut()?;
+        let is_its = (taken.entity, taken.serial) == (entity, named.serial);
+        is_its.then_some(&mut taken.object)
     }
 
     /// The host's last change.
@@ -419,28 +512,40 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// The objects that the host has changed after that, with their entities: all that it ever has,
-    /// if that was a change of other hosts. O(objects / 64 + changes).
-    pub(super) fn changed_since(&self, last: HostChange) -> impl Iterator<Item = (Entity, &H)> {
+    /// The objects that the host has changed after that, with their entities, and what these name if they are still
+    /// theirs: all that it ever has, if that was a change of other hosts. O(objects / 64 + changes).
+    pub(super) fn changed_since(
+        &self,
+        last: HostChange,
+    ) -> impl Iterator<Item = (Entity, Given, &H)> {
         let stamp = match last.hosts == self.identity {
             true => last.stamp,
             false => 0,
         };
-        let blocks = self.blocks.iter().zip(self.slots.chunks(BLOCK));
-        let blocks = blocks.filter(move |(last, _)| **last > stamp);
-        let slots = blocks.flat_map(|(_, slots)| slots);
-        let slots = slots.filter(move |slot| slot.stamp > stamp);
-        slots.filter_map(|slot| {
-            slot.taken
-                .as_ref()
-                .map(|(entity, object)| (*entity, object))
+        let blocks = self
+            .blocks
+            .iter()
+            .zip(self.slots.chunks(BLOCK))
+            .zip(0_u32..);
+        let blocks = blocks.filter(move |((last, _), _)| **last > stamp);
+        blocks.flat_map(move |((_, slots), block)| {
+            let slots = slots.iter().zip(block * BLOCK as u32..);
+            let slots = slots.filter(move |(slot, _)| slot.stamp > stamp);
+            slots.filter_map(|(slot, at)| {
+                let taken = slot.taken.as_ref()?;
+                let given = Given {
+                    slot: at,
+                    serial: taken.serial,
+                };
+                Some((taken.entity, given, &taken.object))
+            })
         })
     }
 
     /// All objects with their slots.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &H)> {
         let slots = self.slots.iter().zip(0..);
-        slots.filter_map(|(slot, at)| slot.taken.as_ref().map(|(_, object)| (at, object)))
+        slots.filter_map(|(slot, at)| Some((at, &slot.taken.as_ref()?.object)))
     }
 
     /// How many objects there are, orphans not counted.

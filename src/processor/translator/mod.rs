@@ -56,7 +56,8 @@ where
 }
 
 /// A processor that copies from the objects that the host has changed to fragments, in the group
-/// [`FROM_HOST`]: of those entities that match. It is passed by while there is no [`Hosts<H>`].
+/// [`FROM_HOST`]: of those entities that match, and whose [`HostOf<H>`] names the object. That one is read for it, so `D` does not
+/// write it. It is passed by while there is no [`Hosts<H>`].
 #[track_caller]
 pub fn from_host<H, D, F>(
     name: impl Into<String>,
@@ -105,7 +106,7 @@ where
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
         entities.for_each(|(entity, host, item)| {
-            if let Some(object) = hosts.translated(entity, host.slot()) {
+            if let Some(object) = hosts.translated(entity, host.given()) {
                 (self.copy)(object, item);
             }
         });
@@ -127,7 +128,10 @@ where
     F: QueryFilter + 'static,
     C: FnMut(&H, D::Item<'_>) + Send + 'static,
 {
-    type Params = (QueryLookup<'static, D, F>, &'static Hosts<H>);
+    type Params = (
+        QueryLookup<'static, (&'static HostOf<H>, D), F>,
+        &'static Hosts<H>,
+    );
     type Output = ();
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
@@ -135,8 +139,12 @@ where
     }
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
-        for (entity, object) in hosts.changed_since(self.seen) {
-            if let Ok(item) = entities.get_mut(entity) {
+        for (entity, given, object) in hosts.changed_since(self.seen) {
+            // The handle alone says nothing: two may have exchanged what they have, and in a world that has gone back, while
+            // the hosts were out of it, it may be another's.
+            if let Ok((host, item)) = entities.get_mut(entity)
+                && host.given() == given
+            {
                 (self.copy)(object, item);
             }
         }

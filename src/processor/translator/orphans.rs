@@ -18,14 +18,28 @@ pub(super) struct Given {
     pub(super) serial: u64,
 }
 
-/// Whose an object was.
+/// Whose an object is, or was.
 #[derive(Clone, Copy)]
-struct Owner {
-    entity: Entity,
+pub(super) struct Owner {
+    pub(super) entity: Entity,
     /// By what the entity named an object when it went: mostly this one.
-    named: Given,
-    /// The object's own slot.
-    slot: u32,
+    pub(super) named: Given,
+    /// When the object was given, and its own slot.
+    pub(super) own: Given,
+    /// When the host has changed it last: another may be in its slot meanwhile.
+    pub(super) stamp: u64,
+}
+
+impl Owner {
+    /// Who names the object, which the host has not changed.
+    pub(super) fn new(entity: Entity, own: Given) -> Self {
+        Self {
+            entity,
+            named: own,
+            own,
+            stamp: 0,
+        }
+    }
 }
 
 pub(super) struct Orphans<H> {
@@ -52,50 +66,57 @@ impl<H> Orphans<H> {
         self.objects.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whose one of them was.
+    pub(super) fn owner(&self, at: usize) -> Owner {
+        self.owners[at]
+    }
+
     /// One comes, from its slot. O(1).
-    pub(super) fn push(&mut self, entity: Entity, named: Given, slot: u32, object: H) {
-        if named.slot != slot {
-            self.strays.insert(entity, slot);
+    pub(super) fn push(&mut self, owner: Owner, object: H) {
+        if owner.named.slot != owner.own.slot {
+            self.strays.insert(owner.entity, owner.own.slot);
         }
         let at = self.objects.len();
         self.objects.push(object);
-        let owner = Owner {
-            entity,
-            named,
-            slot,
-        };
         self.owners.push(owner);
-        self.lies_at(slot, at);
+        self.lies_at(owner.own.slot, at);
     }
 
     /// The object of an entity that is back, and names one as it did when it went, if `is_free` says of the object's
-    /// slot that there is no other by now; the slot. O(1).
+    /// slot that there is no other by now; and whose it is. O(1).
     pub(super) fn take_back(
         &mut self,
         entity: Entity,
         named: Given,
         is_free: impl FnOnce(u32) -> bool,
-    ) -> Option<(u32, H)> {
+    ) -> Option<(Owner, H)> {
         let is_its = |owner: &Owner| (owner.entity, owner.named) == (entity, named);
-        let own = self.find(named.slot, is_its).map(|at| (at, named.slot));
-        let (at, slot) = own.or_else(|| {
-            let &slot = self.strays.get(&entity)?;
-            Some((self.find(slot, is_its)?, slot))
-        })?;
-        if !is_free(slot) {
+        let own = self.find(named.slot, is_its);
+        let at = own.or_else(|| self.find(*self.strays.get(&entity)?, is_its))?;
+        if !is_free(self.owners[at].own.slot) {
             return None;
         }
-        if named.slot != slot {
-            self.strays.remove(&entity);
-        }
+        Some(self.remove(at))
+    }
+
+    /// Takes one of them out; whose it is. The last one lies there then. O(1).
+    pub(super) fn remove(&mut self, at: usize) -> (Owner, H) {
         let object = self.objects.swap_remove(at);
-        self.owners.swap_remove(at);
-        if let Some(&moved) = self.owners.get(at)
-            && self.of_slots[moved.slot as usize] as usize == self.owners.len()
-        {
-            self.lies_at(moved.slot, at);
+        let owner = self.owners.swap_remove(at);
+        let (named, own) = (owner.named, owner.own);
+        if named.slot != own.slot && self.strays.get(&owner.entity) == Some(&own.slot) {
+            self.strays.remove(&owner.entity);
         }
-        Some((slot, object))
+        if let Some(&moved) = self.owners.get(at)
+            && self.of_slots[moved.own.slot as usize] as usize == self.owners.len()
+        {
+            self.lies_at(moved.own.slot, at);
+        }
+        (owner, object)
     }
 
     /// All objects. O(1), and O(those whose entities named other ones).
@@ -109,7 +130,7 @@ impl<H> Orphans<H> {
     fn find(&self, slot: u32, is_its: impl FnOnce(&Owner) -> bool) -> Option<usize> {
         let at = *self.of_slots.get(slot as usize)? as usize;
         let owner = self.owners.get(at)?;
-        (owner.slot == slot && is_its(owner)).then_some(at)
+        (owner.own.slot == slot && is_its(owner)).then_some(at)
     }
 
     fn lies_at(&mut self, slot: u32, at: usize) {
@@ -136,17 +157,29 @@ mod tests {
         }
     }
 
+    fn owner(n: u32) -> Owner {
+        Owner::new(entity(n), given(n))
+    }
+
+    /// The object, and its slot.
+    fn taken<H>(back: Option<(Owner, H)>) -> Option<(u32, H)> {
+        back.map(|(owner, object)| (owner.own.slot, object))
+    }
+
     #[test]
     fn each_comes_back_in_whatever_order() {
         for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
             let mut orphans = Orphans::new();
-            (0..3).for_each(|n| orphans.push(entity(n), given(n), n, n * 10));
+            (0..3).for_each(|n| orphans.push(owner(n), n * 10));
             for n in order {
                 assert_eq!(
-                    orphans.take_back(entity(n), given(n), |_| true),
+                    taken(orphans.take_back(entity(n), given(n), |_| true)),
                     Some((n, n * 10))
                 );
-                assert_eq!(orphans.take_back(entity(n), given(n), |_| true), None);
+                assert_eq!(
+                    taken(orphans.take_back(entity(n), given(n), |_| true)),
+                    None
+                );
             }
             assert!(orphans.is_empty());
         }
@@ -155,20 +188,32 @@ mod tests {
     #[test]
     fn nobody_gets_what_was_not_his_or_has_no_place_or_was_taken_down() {
         let mut orphans = Orphans::new();
-        orphans.push(entity(1), given(1), 1, "one");
+        orphans.push(owner(1), "one");
         let later = Given {
             serial: 7,
             ..given(1)
         };
-        assert_eq!(orphans.take_back(entity(1), later, |_| true), None);
-        assert_eq!(orphans.take_back(entity(2), given(1), |_| true), None);
-        assert_eq!(orphans.take_back(entity(1), given(1), |_| false), None);
-        assert_eq!(orphans.take(), ["one"]);
-        assert_eq!(orphans.take_back(entity(1), given(1), |_| true), None);
-        orphans.push(entity(1), later, 1, "two");
-        assert_eq!(orphans.take_back(entity(1), given(1), |_| true), None);
+        assert_eq!(taken(orphans.take_back(entity(1), later, |_| true)), None);
         assert_eq!(
-            orphans.take_back(entity(1), later, |_| true),
+            taken(orphans.take_back(entity(2), given(1), |_| true)),
+            None
+        );
+        assert_eq!(
+            taken(orphans.take_back(entity(1), given(1), |_| false)),
+            None
+        );
+        assert_eq!(orphans.take(), ["one"]);
+        assert_eq!(
+            taken(orphans.take_back(entity(1), given(1), |_| true)),
+            None
+        );
+        orphans.push(Owner::new(entity(1), later), "two");
+        assert_eq!(
+            taken(orphans.take_back(entity(1), given(1), |_| true)),
+            None
+        );
+        assert_eq!(
+            taken(orphans.take_back(entity(1), later, |_| true)),
             Some((1, "two"))
         );
     }
@@ -177,16 +222,38 @@ mod tests {
     fn who_names_the_objects_of_another_gets_his_own() {
         let mut orphans = Orphans::new();
         // Two have exchanged what they have.
-        orphans.push(entity(1), given(2), 1, "one");
-        orphans.push(entity(2), given(1), 2, "two");
+        let [one, two] = [owner(1), owner(2)];
+        let (named, other) = (two.own, one.own);
+        orphans.push(Owner { named, ..one }, "one");
+        let named = other;
+        orphans.push(Owner { named, ..two }, "two");
         assert_eq!(
-            orphans.take_back(entity(1), given(2), |_| true),
+            taken(orphans.take_back(entity(1), given(2), |_| true)),
             Some((1, "one"))
         );
         assert_eq!(
-            orphans.take_back(entity(2), given(1), |_| true),
+            taken(orphans.take_back(entity(2), given(1), |_| true)),
             Some((2, "two"))
         );
         assert!(orphans.is_empty() && orphans.strays.is_empty());
+    }
+
+    #[test]
+    fn an_earlier_one_of_a_slot_is_taken_out_and_the_others_are_found() {
+        let later = Given {
+            serial: 7,
+            ..given(1)
+        };
+        let mut orphans = Orphans::new();
+        orphans.push(owner(1), "one");
+        orphans.push(owner(2), "two");
+        orphans.push(Owner::new(entity(3), later), "later");
+        assert_eq!(orphans.owner(0).entity, entity(1));
+        assert_eq!(taken(Some(orphans.remove(0))), Some((1, "one")));
+        for (n, named, object) in [(3, later, "later"), (2, given(2), "two")] {
+            let back = orphans.take_back(entity(n), named, |_| true);
+            assert_eq!(taken(back), Some((named.slot, object)));
+        }
+        assert!(orphans.is_empty());
     }
 }

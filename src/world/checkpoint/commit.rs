@@ -4,6 +4,8 @@
 //! that they can see is never one in memory that somebody else may have: chunks are the world's before slots name them, and
 //! given back after none does.
 
+use smallvec::SmallVec;
+
 use crate::archetype::{Archetype, Chunk, Group};
 use crate::entity::Place;
 use crate::panics::{Panicked, end_all};
@@ -75,6 +77,10 @@ impl Plan {
         world.past = new_identity();
         world.births += 1;
         world.left = Place::NOWHERE;
+        let attached = world.attached.iter();
+        let looks: SmallVec<[fn(&mut World); 4]> =
+            attached.filter_map(|one| one.looks_again()).collect();
+        looks.into_iter().for_each(|look| look(world));
     }
 
     /// Makes the chunks whose memory is new, and says that it is theirs; in the order in which they are put back.

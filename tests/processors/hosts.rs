@@ -317,7 +317,7 @@ fn nothing_is_copied_between_those_that_have_exchanged_their_objects() {
     let ants = ants(&mut world);
     let exchanged = world.query::<&mut HostOf<Sprite>, ()>();
     let mut exchanged = exchanged.expect("it is one");
-    exchanged.run().for_each_chunk(|_, of| of.swap(0, 1));
+    exchanged.for_each_chunk(|_, of| of.swap(0, 1));
     let mut schedule = Schedule::new();
     schedule.add(from_host::<Sprite, &mut u64, ()>("drag", |sprite, n| {
         *n = u64::from(sprite.0);

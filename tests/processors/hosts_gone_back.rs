@@ -237,7 +237,7 @@ fn what_two_have_exchanged_is_whose_it_was() {
     let exchange = |world: &mut World| {
         let of = world.query::<&mut HostOf<Sprite>, ()>();
         let mut of = of.expect("it is one");
-        of.run().for_each_chunk(|_, of| of.reverse());
+        of.for_each_chunk(|_, of| of.reverse());
     };
     exchange(&mut world);
     world.destroy(all[0].0).expect("it lives");

@@ -2,7 +2,8 @@
 //!
 //! # Invariant
 //! A call that is refused leaves nothing of what it was given: no shared value, and nothing that chunks begin with, be
-//! it the world's or that of an archetype which nobody has come to.
+//! it the world's or that of an archetype which nobody has come to. Moves between worlds keep that for the world that
+//! entities were to come to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ pub(crate) struct TakenIn {
     archetypes: usize,
 }
 
-/// How the world was before a call that takes in the values of one bundle after the other.
+/// How the world was before a call that takes in the values of one bundle after the other, or before it knew a composition
+/// in which entities come from another world.
 #[derive(Debug)]
 pub(crate) struct Before {
     templates: BTreeMap<FragmentId, Arc<Value>>,
@@ -175,7 +177,7 @@ impl World {
         self.let_shared_go(&taken.shared);
     }
 
-    /// How the world is before several bundles come. O(chunk fragments that it knows).
+    /// How the world is before several bundles come, or entities of another world. O(chunk fragments that it knows).
     pub(crate) fn before(&self) -> Before {
         Before {
             templates: self.templates.clone(),

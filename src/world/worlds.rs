@@ -4,15 +4,19 @@
 //! together); names go along. A whole chunk is handed over as it is where the other world lays its chunks
 //! out alike, with its chunk fragments: it stays one of the same composition. Not if there is much room, and it has no
 //! chunk fragments.
+//!
+//! Must hold: where nobody comes after all, the other world has no composition more than before, nor anything more that
+//! chunks begin with.
 
 use std::sync::Arc;
 
-use crate::archetype::{Chunk, Edge, FromLast, Rows, copy_bits, copy_rows};
+use crate::archetype::{Archetype, Chunk, Edge, FromLast, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::{Bundle, FragmentError};
-use crate::panics::{note, resume};
+use crate::panics::{Panicked, note, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::runs::Moved;
+use crate::world::taken::Before;
 use crate::world::watch::{CREATED, DESTROYED, NOWHERE, Outcome, SET, WatchedRows};
 use crate::world::{World, WorldError};
 
@@ -23,6 +27,8 @@ pub(crate) struct Passage {
     same_layout: bool,
     /// The group that was asked for last, and the other world's.
     group: Option<(u32, u32)>,
+    /// How the other world was before it knew the composition, until somebody has come by this way.
+    before: Option<Before>,
 }
 
 impl Passage {
@@ -30,6 +36,13 @@ impl Passage {
     fn takes_whole(&self, other: &World, group: u32, chunk: &Chunk, rows: Rows) -> bool {
         let target = &other.archetypes[self.edge.target as usize];
         rows.count == chunk.len && self.same_layout && target.takes_chunk(group, chunk)
+    }
+
+    /// Nobody comes by this way any more. If nobody has, the other world is made what it was before.
+    fn close(self, other: &mut World, panicked: &mut Panicked) {
+        if let Some(before) = self.before {
+            other.put_back(before, panicked);
+        }
     }
 }
 
@@ -73,11 +86,12 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// The handle is refused; [`WorldError::OtherUniverse`]; no memory is left.
+    /// The handle is refused; [`WorldError::OtherUniverse`]; no memory is left. Then the other world is what it was, and has
+    /// no composition more.
     ///
     /// # Panics
     /// If the `clone` of what a new chunk begins with, or the `eq` or `hash` of a shared value panics: then it is where it
-    /// was.
+    /// was, and the other world as after an error.
     pub fn move_to(&mut self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
         self.check_universe(other)?;
         if !self.is_watched_between(other) {
@@ -85,41 +99,72 @@ impl World {
             return Ok(());
         }
         // Room first: what is shown as going does go.
-        let (target, group) = self.find_room_in(other, entity)?;
-        let (mut moved, mut panicked) = (None, None);
-        note(&mut panicked, || {
-            moved = Some(self.move_slice_to(other, &[entity]));
+        let (target, group, before) = self.find_room_in(other, entity)?;
+        let going = self.going(DESTROYED, &[entity], |_, _| Some(NOWHERE));
+        let moved = self.told_between(other, going, |world, other| {
+            let (mut moved, mut panicked) = (Err(WorldError::Interrupted), None);
+            note(&mut panicked, || {
+                moved = world.move_all_of(other, &[entity]);
+            });
+            // Users' `eq` and `hash` are asked once more.
+            if !other.is_built(entity) {
+                other.let_go(target, group);
+                if let Some(before) = before {
+                    other.put_back(before, &mut panicked);
+                }
+            }
+            resume(panicked);
+            moved
         });
-        // Users' `eq` and `hash` are asked once more.
-        if !other.is_built(entity) {
-            other.let_go(target, group);
-        }
-        resume(panicked);
-        match moved {
-            Some(moved) => moved?.into_result()?,
-            None => unreachable!("it has moved, or that has panicked"),
-        };
+        moved?.into_result()?;
         Ok(())
     }
 
-    /// Finds room for an entity in another world, if it does not come there with its chunk: archetype and group.
+    /// Finds room for an entity in another world, if it does not come there with its chunk: archetype and group, and how
+    /// that world was before it knew the composition, if it did not.
     #[cold]
-    fn find_room_in(&self, other: &mut Self, entity: Entity) -> Result<(u32, u32), WorldError> {
+    fn find_room_in(
+        &self,
+        other: &mut Self,
+        entity: Entity,
+    ) -> Result<(u32, u32, Option<Before>), WorldError> {
         let (archetype, rows) = self.run_at(&[entity])?;
         let mut passage = self.passage(other, archetype)?;
+        let (mut found, mut panicked) = (Err(WorldError::Interrupted), None);
+        // Users' `eq` and `hash` may panic, and the `clone` of what a chunk begins with.
+        note(&mut panicked, || {
+            found = self.find_room_along(other, archetype, rows, &mut passage);
+        });
+        match found {
+            Ok(group) => Ok((passage.edge.target, group, passage.before)),
+            Err(error) => {
+                passage.close(other, &mut panicked);
+                resume(panicked);
+                Err(error)
+            }
+        }
+    }
+
+    /// Finds room for a run in another world, if it does not come there with its chunk: the group.
+    fn find_room_along(
+        &self,
+        other: &mut Self,
+        archetype: u32,
+        rows: Rows,
+        passage: &mut Passage,
+    ) -> Result<u32, WorldError> {
         let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
-        let group = self.group_there(other, archetype, chunk.group, &mut passage)?;
+        let group = self.group_there(other, archetype, chunk.group, passage)?;
         let target = passage.edge.target;
         if passage.takes_whole(other, group, chunk, rows) {
-            return Ok((target, group));
+            return Ok(group);
         }
-        // The `clone` of what a chunk begins with may panic.
         let mut moved = Moved::default();
         if (other.room_or_why(target, group, rows.count, &mut moved)).is_none() {
             other.let_go(target, group);
         }
         resume(moved.panicked);
-        moved.refused.map_or(Ok((target, group)), Err)
+        moved.refused.map_or(Ok(group), Err)
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
@@ -178,7 +223,10 @@ impl World {
                 let found = self.run_at(&entities[at..]).and_then(|(archetype, rows)| {
                     match &passage {
                         Some((known, _)) if *known == archetype => {}
-                        _ => passage = Some((archetype, self.passage(other, archetype)?)),
+                        _ => {
+                            close_if_open(passage.take(), other);
+                            passage = Some((archetype, self.passage(other, archetype)?));
+                        }
                     }
                     Ok((archetype, rows))
                 });
@@ -194,13 +242,14 @@ impl World {
                 }
             }
         });
+        note(&mut panicked, || close_if_open(passage, other));
         self.names_go_along(other, named);
         resume(panicked);
         Ok(report)
     }
 
     /// Moves all entities with exactly the fragments of `B` to another world of the same universe, chunk
-    /// by chunk; how many.
+    /// by chunk, as [`move_all_to`](Self::move_all_to) does; how many.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -306,18 +355,37 @@ impl World {
         if self.archetypes[archetype as usize].entities == 0 {
             return Ok(0);
         }
-        let mut passage = self.passage(other, archetype)?;
-        let mut count = 0;
-        let mut chunks = FromLast::of(&self.archetypes[archetype as usize]);
-        while let Some(rows) = chunks.next_of(&self.archetypes[archetype as usize]) {
-            let moved = self.emigrate(other, archetype, rows, &mut passage);
-            resume(moved.panicked);
-            count += moved.count as usize;
-            if let Some(error) = moved.refused {
-                return Err(error);
+        self.by_passage(other, archetype, |world, other, passage| {
+            let mut count = 0;
+            let mut chunks = FromLast::of(&world.archetypes[archetype as usize]);
+            while let Some(rows) = chunks.next_of(&world.archetypes[archetype as usize]) {
+                let moved = world.emigrate(other, archetype, rows, passage);
+                resume(moved.panicked);
+                count += moved.count as usize;
+                if let Some(error) = moved.refused {
+                    return Err(error);
+                }
             }
-        }
-        Ok(count)
+            Ok(count)
+        })
+    }
+
+    /// Does `work`, by which entities of an archetype go to the other world. If none of them has come there when it is
+    /// done, refused or has panicked, that world is what it was before.
+    pub(crate) fn by_passage<R>(
+        &mut self,
+        other: &mut Self,
+        archetype: u32,
+        work: impl FnOnce(&mut Self, &mut Self, &mut Passage) -> Result<R, WorldError>,
+    ) -> Result<R, WorldError> {
+        let mut passage = self.passage(other, archetype)?;
+        let (mut result, mut panicked) = (Err(WorldError::Interrupted), None);
+        note(&mut panicked, || {
+            result = work(self, other, &mut passage);
+        });
+        passage.close(other, &mut panicked);
+        resume(panicked);
+        result
     }
 
     /// Whether entities can go to another world.
@@ -329,23 +397,52 @@ impl World {
         }
     }
 
-    /// The way to another world of the same universe.
-    pub(crate) fn passage(&self, other: &mut Self, archetype: u32) -> Result<Passage, WorldError> {
+    /// The way to another world of the same universe, which is to be [closed](Passage::close).
+    fn passage(&self, other: &mut Self, archetype: u32) -> Result<Passage, WorldError> {
         let source = &self.archetypes[archetype as usize];
-        for value in &source.chunk_values {
-            let template = other.templates.entry(value.id);
-            template.or_insert_with(|| Arc::new(value.template.duplicate()));
-        }
-        let target = other.archetype_after(&source.ids, &|id| {
-            Some(&source.chunk_value_of(id)?.template)
-        })?;
+        let mut once = source.chunk_values.iter();
+        let (target, before) = match other.by_composition.get(&*source.ids) {
+            Some(&target) if once.all(|value| other.templates.contains_key(&value.id)) => {
+                (target, None)
+            }
+            _ => {
+                let (target, before) = other.compose_as(source)?;
+                (target, Some(before))
+            }
+        };
         let target = &other.archetypes[target as usize];
         let edge = Edge::new(source, target, Box::default(), |_| false);
         Ok(Passage {
             edge,
             same_layout: source.same_layout(target),
             group: None,
+            before,
         })
+    }
+
+    /// The archetype with the composition of another world's, whose chunks begin as those there if it is new, and how the
+    /// world was before. If it is refused, or a `clone` of what its chunks begin with panics, nothing has changed.
+    #[cold]
+    fn compose_as(&mut self, source: &Archetype) -> Result<(u32, Before), WorldError> {
+        let before = self.before();
+        let (mut target, mut panicked) = (Err(WorldError::Interrupted), None);
+        note(&mut panicked, || {
+            for value in &source.chunk_values {
+                let template = self.templates.entry(value.id);
+                template.or_insert_with(|| Arc::new(value.template.duplicate()));
+            }
+            target = self.archetype_after(&source.ids, &|id| {
+                Some(&source.chunk_value_of(id)?.template)
+            });
+        });
+        match target {
+            Ok(target) => Ok((target, before)),
+            Err(error) => {
+                self.put_back(before, &mut panicked);
+                resume(panicked);
+                Err(error)
+            }
+        }
     }
 
     /// The other world's group with the shared values of a group of this one.
@@ -420,6 +517,9 @@ impl World {
         } else {
             self.copy_to(other, archetype, rows, &passage.edge, group)
         };
+        if moved.count > 0 {
+            passage.before = None;
+        }
         other.gather_come(NOWHERE, &coming, moved.count);
         self.settle_groups(archetype);
         if !self.archetypes[archetype as usize].shared.is_empty()
@@ -550,4 +650,13 @@ impl World {
         // A world that only ever gets its entities from others has no other moment for it.
         other.sweep_doubled_names();
     }
+}
+
+/// Closes the passage of an archetype, if there is one; if users' code panics meanwhile, that goes on.
+fn close_if_open(passage: Option<(u32, Passage)>, other: &mut World) {
+    let mut panicked = None;
+    if let Some((_, passage)) = passage {
+        passage.close(other, &mut panicked);
+    }
+    resume(panicked);
 }

@@ -49,6 +49,7 @@ mod printed;
 mod refilled;
 mod reflected;
 mod refusals;
+mod refused_moves;
 mod remapped;
 mod required;
 mod resources_listed;

@@ -106,14 +106,16 @@ pub(super) fn emigrate<D: QueryData, F: QueryFilter>(
         if world.archetypes[archetype as usize].entities == 0 {
             continue;
         }
-        let mut passage = world.passage(other, archetype)?;
-        for chunk in (0..chunks_of(world, archetype)).rev() {
-            seen.rows(world, known, chunk, &mut runs);
-            for &rows in &runs {
-                let moved = world.emigrate(other, archetype, rows, &mut passage);
-                count += settled(moved.count, moved.panicked, moved.refused)?;
+        world.by_passage(other, archetype, |world, other, passage| {
+            for chunk in (0..chunks_of(world, archetype)).rev() {
+                seen.rows(world, known, chunk, &mut runs);
+                for &rows in &runs {
+                    let moved = world.emigrate(other, archetype, rows, passage);
+                    count += settled(moved.count, moved.panicked, moved.refused)?;
+                }
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(count)
 }

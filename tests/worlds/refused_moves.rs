@@ -51,8 +51,8 @@ fn worlds<C: Fragment + Clone>(value: C, is_watched: bool) -> ([World; 3], [Enti
     let options = ChunkOptions::new().at_most(1);
     let universe = Universe::ordered_with(&IndexOptions::new(), &options).unwrap();
     let registry = universe.registry();
-    registry.register_plain_chunk::<Weather>().unwrap();
-    registry.register_plain_shared::<Team>().unwrap();
+    registry.register_plain::<PerChunk<Weather>>().unwrap();
+    registry.register_plain::<Shared<Team>>().unwrap();
     registry.register_plain::<u64>().unwrap();
     registry.register_plain::<i8>().unwrap();
     let universe = Arc::new(universe);
@@ -95,7 +95,7 @@ fn a_move_that_finds_no_room_leaves_no_composition_and_nothing_that_chunks_begin
             fill(rest);
             let state = |sea: &World| {
                 let bytes = sea.to_snapshot(&SnapshotOptions::new()).unwrap();
-                (bytes, sea.archetypes().count(), sea.archetype_count())
+                (bytes, sea.archetypes().count(), sea.archetypes().len())
             };
             let before = state(sea);
             for _ in 0..3 {
@@ -121,7 +121,7 @@ fn a_move_in_which_a_template_cannot_be_cloned_leaves_none() {
         for is_watched in [false, true] {
             let alive = Arc::default();
             let (mut worlds, ants) = worlds(Counted::new(&alive), is_watched);
-            let before = (alive.load(Ordering::Relaxed), worlds[1].archetype_count());
+            let before = (alive.load(Ordering::Relaxed), worlds[1].archetypes().len());
             let mut panicked = 0;
             loop {
                 let [land, sea, _] = &mut worlds;
@@ -133,7 +133,7 @@ fn a_move_in_which_a_template_cannot_be_cloned_leaves_none() {
                     break;
                 }
                 panicked += 1;
-                let now = (alive.load(Ordering::Relaxed), sea.archetype_count());
+                let now = (alive.load(Ordering::Relaxed), sea.archetypes().len());
                 assert_eq!(now, before, "{name}, clone {panicked}");
                 assert!(land.is_built(ants[0]) && sea.count() == 0, "{name}");
                 check(&worlds);
@@ -155,11 +155,11 @@ fn those_of_a_slice_who_find_room_come_without_the_compositions_of_the_others() 
         sea.create((9_i8,)).unwrap();
         let bees = [1_i8, 2].map(|n| land.create((n,)).unwrap());
         fill(rest);
-        let before = sea.archetype_count();
+        let before = sea.archetypes().len();
         let all = [ants[0], bees[0], ants[1], bees[1]];
         let report = land.move_slice_to(sea, &all).unwrap();
         assert_eq!((report.done, report.refused.len()), (2, 2));
-        assert_eq!((sea.archetype_count(), sea.count()), (before, 3));
+        assert_eq!((sea.archetypes().len(), sea.count()), (before, 3));
         assert_eq!(bees.map(|bee| *sea.get::<i8>(bee).unwrap()), [1, 2]);
         check(&worlds);
     }
@@ -170,13 +170,13 @@ fn a_query_of_which_nobody_goes_leaves_no_composition() {
     let alive: Arc<AtomicUsize> = Arc::default();
     let (mut worlds, _) = worlds(Counted::new(&alive), false);
     let [land, sea, _] = &mut worlds;
-    let before = (alive.load(Ordering::Relaxed), sea.archetype_count());
+    let before = (alive.load(Ordering::Relaxed), sea.archetypes().len());
     let none = land.matching::<With<u64>>().unwrap();
     assert_eq!(none.filter_chunks(|_| false).move_to(sea).unwrap(), 0);
     let breaks = land.matching::<With<u64>>().unwrap();
     let breaks = breaks.filter_chunks(|_| std::panic::resume_unwind(Box::new(())));
     assert!(catch_unwind(AssertUnwindSafe(|| breaks.move_to(sea))).is_err());
-    let now = (alive.load(Ordering::Relaxed), sea.archetype_count());
+    let now = (alive.load(Ordering::Relaxed), sea.archetypes().len());
     assert_eq!(now, before);
     check(&worlds);
 }

@@ -1,6 +1,7 @@
 //! Few commands make the same world as many do: a flush of few takes a short way, which no one can see.
 
 use std::alloc::Layout;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,6 +22,9 @@ struct Wide([u64; 9]);
 struct Huge(#[expect(dead_code, reason = "it is carried")] [u64; 100]);
 #[derive(Clone, Copy)]
 struct Switch(u16);
+/// Comes with what requires it.
+#[derive(Clone, Copy)]
+struct Worn(u8);
 struct Marked;
 /// It has no size, and ends all the same: how many have.
 struct Ghost;
@@ -68,10 +72,16 @@ impl Subject {
         };
         let mut world = World::of(&Arc::new(universe)).unwrap();
         world.registry().register_enableable::<Switch>().unwrap();
+        if seed % 4 > 1 {
+            let registry = world.registry();
+            registry.require_with::<Heat, _>(|| Worn(1)).unwrap();
+            registry.require_with::<Named, _>(|| Worn(2)).unwrap();
+        }
         let heard: Arc<Mutex<Vec<String>>> = Arc::default();
         if seed % 2 == 1 {
             listen::<Heat>(&mut world, "heat", &heard);
             listen::<Number>(&mut world, "number", &heard);
+            listen::<Worn>(&mut world, "worn", &heard);
         }
         Self {
             heard,
@@ -280,25 +290,39 @@ impl Subject {
             Option<&'a Wide>,
             Option<&'a Switch>,
             Option<&'a Named>,
+            Option<&'a Worn>,
             Has<Ghost>,
         );
         let mut all = Query::<Seen<'_>>::new(world).unwrap();
         let mut switched = all.read(world);
-        for (number, heat, wide, switch, named, ghost) in switched.iter() {
+        for (number, heat, wide, switch, named, worn, ghost) in switched.iter() {
             self.seen.push(format!(
-                "{} {:?} {:?} {:?} {:?} {ghost}",
+                "{} {:?} {:?} {:?} {:?} {} {ghost}",
                 number.0,
                 heat.map(|heat| heat.0),
                 wide.map(|wide| wide.0[8]),
                 switch.map(|switch| switch.0),
                 named.map(|named| named.0),
+                worn.map_or(0, |worn| worn.0),
             ));
         }
         drop(switched);
         let mut chunks = Query::<&Number>::new(world).unwrap();
         chunks.on(world).for_each_chunk(|chunk, numbers| {
+            let changed = [
+                chunk.change_version::<Number>(),
+                chunk.change_version::<Heat>(),
+                chunk.change_version::<Wide>(),
+                chunk.change_version::<Switch>(),
+                chunk.change_version::<Named>(),
+                chunk.change_version::<Worn>(),
+            ];
+            // In one number: there are thousands of chunks.
+            let mut hasher = DefaultHasher::new();
+            changed.hash(&mut hasher);
+            let changed = hasher.finish();
             self.seen.push(format!(
-                "chunk of {}: {} {:?} {:?}",
+                "chunk of {}: {} {changed:x} {:?} {:?}",
                 numbers.len(),
                 chunk.order_version(),
                 chunk.shared::<Team>().map(|team| team.0),
@@ -311,9 +335,14 @@ impl Subject {
     }
 }
 
-/// Writes down who comes and goes.
+/// Writes down who comes and goes, and who gets values.
 fn listen<T: Fragment>(world: &mut World, name: &'static str, heard: &Arc<Mutex<Vec<String>>>) {
-    for kind in [Observed::ADD, Observed::REMOVE, Observed::DESTROY] {
+    for kind in [
+        Observed::ADD,
+        Observed::REMOVE,
+        Observed::DESTROY,
+        Observed::SET,
+    ] {
         let heard = Arc::clone(heard);
         let observer = world.observe::<T, ()>(kind, move |batch, world| {
             let numbers = batch.entities().map(|entity| {
@@ -343,7 +372,7 @@ fn history(seed: u64, short: bool) -> Vec<String> {
             2 => subject.crowd(),
             _ => {}
         }
-        for step in 0..40 {
+        for step in 0..36 {
             subject.step(mix(seed << 8 | step));
         }
         subject.world.clear();

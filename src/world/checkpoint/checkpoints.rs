@@ -44,8 +44,8 @@ pub struct Checkpoint {
 /// or in another world, both calls refuse ([`NotAlone`](CheckpointError::NotAlone)). So they do where something was recorded
 /// for those who are there and not flushed ([`Pending`](CheckpointError::Pending)), or a recorder is open that may hold such
 /// ([`RecorderOpen`](CheckpointError::RecorderOpen)): who gets the same handle is to get nothing of it.
-/// Other threads may use the universe all the same: an id that they reserve beside the call is theirs, before, or after it. Outside of the world, where screens, sounds and
-/// sockets are, only handles are to be kept that were there at a checkpoint to which it never goes back any more.
+/// Other threads may use the universe all the same: an id that they reserve beside the call is theirs, before, or after it.
+/// Outside of the world, where screens, sounds and sockets are, only handles are to be kept that were there at a checkpoint to which it never goes back any more.
 ///
 /// A world may have several `Checkpoints`. What one of them goes back over is, for the others, what has changed: they go to
 /// theirs all the same, also forward, but not to one with compositions that have gone with it

@@ -265,7 +265,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// }
     ///
     /// let mut world = World::new();
-    /// world.registry().register_shared::<&str>()?;
+    /// world.registry().register::<Shared<&str>>()?;
     /// let [red, blue] = ["red", "blue"].map(|team| world.create((0_u32,).shared(team)));
     /// score(&mut world.query::<&mut u32, ()>()?, "red");
     /// assert_eq!((*world.get::<u32>(red?)?, *world.get::<u32>(blue?)?), (3, 1));

@@ -88,6 +88,52 @@ fn who_gets_the_handle_of_one_that_has_not_been_does_not_get_its_object() {
 }
 
 #[test]
+fn a_copy_that_gets_the_handle_of_one_that_has_not_been_does_not_get_its_object() {
+    type Copied = fn(&mut World, &Prototype, HostOf<Sprite>) -> Entity;
+    let copies: [Copied; 2] = [
+        |world, prototype, _| world.create_copy(prototype).expect("there is room"),
+        |world, _, host| world.create((5_i32, host)).expect("there is room"),
+    ];
+    for copied in copies {
+        let (mut world, mut schedule) = (world(), schedule());
+        let tree = create(&mut world, 3);
+        attach(&mut world, tree, "tree");
+        let host = |world: &World, entity| {
+            let host = world.get::<HostOf<Sprite>>(entity);
+            host.expect("it has one").clone()
+        };
+        let mut checkpoints = Checkpoints::new(2);
+        let before = checkpoints.take(&mut world).expect("it can be kept");
+        let (ghost, shade) = (create(&mut world, 5), create(&mut world, 6));
+        attach(&mut world, ghost, "ghost");
+        attach(&mut world, shade, "shade");
+        let (prototype, named) = (Prototype::of(&world, ghost), host(&world, ghost));
+        let prototype = prototype.expect("it can be one");
+        // That one names another's when it goes.
+        let other = host(&world, tree);
+        world.add(shade, (other.clone(),)).expect("it lives");
+        world.destroy(shade).expect("it lives");
+        checkpoints
+            .roll_back(&mut world, before)
+            .expect("it goes back");
+        assert_eq!(copied(&mut world, &prototype, named), ghost);
+        assert_eq!(world.create((6_i32, other)), Ok(shade));
+        assert_eq!(pairs(&mut world), [(tree, "tree")]);
+        schedule.run(&mut world).expect("it runs");
+        assert_eq!(world.get::<i32>(ghost), Ok(&5));
+        // To go back to the copy is to go back to who has that handle and names that object.
+        let after = checkpoints.take(&mut world).expect("it can be kept");
+        checkpoints
+            .roll_back(&mut world, after)
+            .expect("it goes back");
+        assert_eq!(pairs(&mut world), [(tree, "tree"), (ghost, "ghost")]);
+        world.destroy(ghost).expect("it lives");
+        assert_eq!(orphans(&mut world), ["ghost", "shade"]);
+        world.check().expect("all is well");
+    }
+}
+
+#[test]
 fn an_object_that_was_given_since_leaves_an_entity_that_was_there() {
     let mut world = world();
     let tree = create(&mut world, 0);

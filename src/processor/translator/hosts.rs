@@ -18,11 +18,14 @@ use crate::world::{Attachment, World, WorldError, new_identity};
 ///
 /// It belongs to one entity: where two have exchanged theirs, nothing is copied for either, and when one goes its own
 /// object is looked for among all: O(objects) the first time, then O(log objects) each time. So it is for one that
-/// stands for an object of hosts that are gone, and for a copy.
+/// stands for an object of hosts that are gone, and for a copy. Where a world [goes back](crate::world::Checkpoints) to two
+/// that have exchanged theirs, the objects of both are orphans.
 ///
 /// A copy of one, in a [clone](World::clone_entity) of its entity, or in entities that are made from a
 /// [`Prototype`](crate::world::Prototype) of it, stands for nothing until its entity is [given](Hosts::attach) an object of its
-/// own.
+/// own. One alone cannot be told from what it is a copy of: a copy that has the handle of its entity, too, which a world gives
+/// again that has gone back to where that was not. It does not get the object, which is an orphan then, by coming, but has it
+/// where the world goes back once more, to that copy, or where the hosts were out of the world that went back.
 pub struct HostOf<H> {
     given: Given,
     object: Exactly<H>,
@@ -73,12 +76,18 @@ impl<H> fmt::Debug for HostOf<H> {
 /// the host had changed of its object is copied then if no translator has run meanwhile.)
 ///
 /// Where a world [goes back](crate::world::Checkpoints), the objects stay the host's and are as they are, but for whose they
-/// are: each is its entity's whose [`HostOf`] names it then. Those that were given since are orphans, also where their
-/// entity's handle is given again; those that became orphans since, whatever came over their entities, and were not
-/// taken, have them again. What was taken does not come back: a game that guesses takes orphans where it goes no further
-/// back, when it has [taken](crate::world::Checkpoints::take) what is confirmed, or attaches another object to who lives again
-/// and has none ([`entity`](Self::entity) of its slot is not it). Going back costs O(objects and orphans) more. While hosts are not
-/// among the world's resources, they learn neither of that nor of who goes; nothing is copied wrongly for it.
+/// are: each is its own entity's, if that lives then and its [`HostOf`] names it, and an orphan else. So those that were given
+/// since are orphans, also where their entity's handle is given again, and so are those of two that had [exchanged](HostOf)
+/// theirs; those that became orphans since, whatever came over their entities, and were not taken, have them again. Who comes
+/// after that has none of the orphans that there are then, unless the world goes back to him. What was taken does not come back: a
+/// game that guesses takes orphans where it goes no further back, when it has [taken](crate::world::Checkpoints::take) what is
+/// confirmed, or attaches another object to who lives again and has none ([`entity`](Self::entity) of its slot is not it). Going
+/// back costs O(slots up to the last object + orphans) more. While hosts are not among the world's resources, they learn neither
+/// of that nor of who goes; nothing is copied wrongly for it, but to and from [a copy](HostOf) that has the handle, too.
+///
+/// What the host has changed since, and [`from_host`](super::from_host) has copied, has gone back with the fragments, and is not
+/// copied again: the object is as the host has left it, and who plays the ticks again makes that change again, by
+/// [`get_mut`](Self::get_mut). What was not copied yet is copied by the next run.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -409,7 +418,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             serial: taken.serial,
         };
         let owner = Owner {
-            named: named.unwrap_or(own),
+            named: named.or(Some(own)),
             stamp: place.stamp,
             ..Owner::new(taken.entity, own)
         };
@@ -430,20 +439,25 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// The world has gone back, of which no observer hears: each object is its entity's that names it now. First those of
-    /// which that is not so any more leave their slots, which may be those of others.
+    /// The world has gone back, of which no observer hears: each object is its own entity's if that names it now. First those of
+    /// which that is not so any more leave their slots, which may be those of others. O(slots up to the last object + orphans).
     fn look_again(world: &mut World) {
         world.with_resource(|world, hosts: &mut Self| {
             let is_named = |entity: Entity, own: Given| {
                 let host = world.find_fragment::<HostOf<H>>(entity);
                 host.is_some_and(|host| host.given == own)
             };
-            for slot in 0..hosts.slots.len() as u32 {
-                let taken = hosts.slots[slot as usize].taken.as_ref();
-                let is_gone = taken.is_some_and(|&Taken { entity, serial, .. }| {
-                    !is_named(entity, Given { slot, serial })
-                });
-                if is_gone {
+            // Not to the last slot: there may have been many more objects once.
+            let (mut slots, mut left) = (0.., hosts.taken);
+            while left > 0
+                && let Some(slot) = slots.next()
+            {
+                let Some(&Taken { entity, serial, .. }) = hosts.slots[slot as usize].taken.as_ref()
+                else {
+                    continue;
+                };
+                left -= 1;
+                if !is_named(entity, Given { slot, serial }) {
                     hosts.let_go(slot, None);
                 }
             }
@@ -456,6 +470,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
                     hosts.put(owner, object);
                 }
             }
+            hosts.orphans.forget_names();
         });
     }
 

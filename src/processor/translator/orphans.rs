@@ -1,7 +1,8 @@
 //! `Orphans`: objects whose entities are gone, until their host takes them down.
 //!
 //! [`Hosts`](super::Hosts) bring them, and fetch one back whose entity has come back before. Must hold: an object is there
-//! once, and leads by its slot to whom it was, as long as no later one of the same slot is there.
+//! once, and leads by its slot to whom it was, as long as no later one of the same slot is there. Whoever comes gets none that
+//! was there when the world last went back: he may be another, with the same handle.
 
 use std::collections::HashMap;
 
@@ -22,8 +23,8 @@ pub(super) struct Given {
 #[derive(Clone, Copy)]
 pub(super) struct Owner {
     pub(super) entity: Entity,
-    /// By what the entity named an object when it went: mostly this one.
-    pub(super) named: Given,
+    /// By what the entity named an object when it went: mostly this one. `None` if the world has gone back since.
+    pub(super) named: Option<Given>,
     /// When the object was given, and its own slot.
     pub(super) own: Given,
     /// When the host has changed it last: another may be in its slot meanwhile.
@@ -35,10 +36,15 @@ impl Owner {
     pub(super) fn new(entity: Entity, own: Given) -> Self {
         Self {
             entity,
-            named: own,
+            named: Some(own),
             own,
             stamp: 0,
         }
+    }
+
+    /// Whether its slot is not the one that the entity has named.
+    fn is_stray(&self) -> bool {
+        self.named.is_some_and(|named| named.slot != self.own.slot)
     }
 }
 
@@ -77,7 +83,7 @@ impl<H> Orphans<H> {
 
     /// One comes, from its slot. O(1).
     pub(super) fn push(&mut self, owner: Owner, object: H) {
-        if owner.named.slot != owner.own.slot {
+        if owner.is_stray() {
             self.strays.insert(owner.entity, owner.own.slot);
         }
         let at = self.objects.len();
@@ -94,7 +100,7 @@ impl<H> Orphans<H> {
         named: Given,
         is_free: impl FnOnce(u32) -> bool,
     ) -> Option<(Owner, H)> {
-        let is_its = |owner: &Owner| (owner.entity, owner.named) == (entity, named);
+        let is_its = |owner: &Owner| (owner.entity, owner.named) == (entity, Some(named));
         let own = self.find(named.slot, is_its);
         let at = own.or_else(|| self.find(*self.strays.get(&entity)?, is_its))?;
         if !is_free(self.owners[at].own.slot) {
@@ -107,8 +113,7 @@ impl<H> Orphans<H> {
     pub(super) fn remove(&mut self, at: usize) -> (Owner, H) {
         let object = self.objects.swap_remove(at);
         let owner = self.owners.swap_remove(at);
-        let (named, own) = (owner.named, owner.own);
-        if named.slot != own.slot && self.strays.get(&owner.entity) == Some(&own.slot) {
+        if owner.is_stray() && self.strays.get(&owner.entity) == Some(&owner.own.slot) {
             self.strays.remove(&owner.entity);
         }
         if let Some(&moved) = self.owners.get(at)
@@ -117,6 +122,13 @@ impl<H> Orphans<H> {
             self.lies_at(moved.own.slot, at);
         }
         (owner, object)
+    }
+
+    /// The world has gone back, and gives handles again: who comes from now on, by one of theirs and naming what they named, may
+    /// be a copy. So nobody takes one of them back; a look at whom the world has gone back to finds whose they are. O(objects).
+    pub(super) fn forget_names(&mut self) {
+        self.strays.clear();
+        self.owners.iter_mut().for_each(|owner| owner.named = None);
     }
 
     /// All objects. O(1), and O(those whose entities named other ones).
@@ -223,10 +235,12 @@ mod tests {
         let mut orphans = Orphans::new();
         // Two have exchanged what they have.
         let [one, two] = [owner(1), owner(2)];
-        let (named, other) = (two.own, one.own);
-        orphans.push(Owner { named, ..one }, "one");
-        let named = other;
-        orphans.push(Owner { named, ..two }, "two");
+        let exchanged = |owner, named| Owner {
+            named: Some(named),
+            ..owner
+        };
+        orphans.push(exchanged(one, two.own), "one");
+        orphans.push(exchanged(two, one.own), "two");
         assert_eq!(
             taken(orphans.take_back(entity(1), given(2), |_| true)),
             Some((1, "one"))
@@ -235,6 +249,30 @@ mod tests {
             taken(orphans.take_back(entity(2), given(1), |_| true)),
             Some((2, "two"))
         );
+        assert!(orphans.is_empty() && orphans.strays.is_empty());
+    }
+
+    #[test]
+    fn who_comes_after_the_world_went_back_gets_none_that_was_there_before() {
+        let mut orphans = Orphans::new();
+        orphans.push(owner(1), "one");
+        let stray = Owner {
+            named: Some(given(1)),
+            ..owner(2)
+        };
+        orphans.push(stray, "two");
+        orphans.forget_names();
+        for n in [1, 2] {
+            let back = orphans.take_back(entity(n), given(1), |_| true);
+            assert_eq!(taken(back), None);
+        }
+        orphans.push(owner(3), "three");
+        let back = orphans.take_back(entity(3), given(3), |_| true);
+        assert_eq!(taken(back), Some((3, "three")));
+        // Whoever looks finds them.
+        assert_eq!(orphans.owner(1).own, given(2));
+        assert_eq!(taken(Some(orphans.remove(1))), Some((2, "two")));
+        assert_eq!(taken(Some(orphans.remove(0))), Some((1, "one")));
         assert!(orphans.is_empty() && orphans.strays.is_empty());
     }
 

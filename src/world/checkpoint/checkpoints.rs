@@ -60,10 +60,10 @@ pub struct Checkpoint {
 ///
 /// # What is not told
 ///
-/// Observers hear nothing of it. (Objects of [hosts](crate::processor::translator::Hosts) are again whose they are, or orphans.) To
-/// queries, [since](crate::query::QueryRun::since) then all has changed that has gone
-/// back (and nothing else, where nothing else has): versions only grow, so in ticks that come again `Changed` sees more than
-/// the first time. Indices are made anew when they are next [updated](crate::index). Signals that were sent and not read, and
+/// Observers hear nothing of it. (Objects of [hosts](crate::processor::translator::Hosts) are again whose they are, or orphans,
+/// and what the host has changed is not copied twice.) To queries, [since](crate::query::QueryRun::since) then all has changed
+/// that has gone back (and nothing else, where nothing else has): versions only grow, so in ticks that come again `Changed` sees
+/// more than the first time. Indices are made anew when they are next [updated](crate::index). Signals that were sent and not read, and
 /// delayed ones that the checkpoint does not have, are gone, and so is all that a sender sends, and cancels, which was opened
 /// before and is open still; what is sent by one that a thread opens beside the call is gone, or comes later.
 ///
@@ -71,8 +71,9 @@ pub struct Checkpoint {
 ///
 /// Taking one: O(chunks × fragments + ids that were ever used) of a few nanoseconds each, and the bytes of columns
 /// that were written, to which entities have come, or which some have left; of values that are [cloned](crate::fragment::FragmentRegistry::register_clone) their
-/// `clone`. Of names, all, if one has changed, or going back if somebody was looked for by name who was dead. Going back: the same of what differs, and `hash` and `eq` of each combination of shared values; and a look at
-/// each object of hosts.
+/// `clone`. Of names, all, if one has changed, or going back if somebody was looked for by name who was dead. Going back: the
+/// same of what differs, and `hash` and `eq` of each combination of shared values; and for each kind of
+/// [hosts](crate::processor::translator::Hosts) O(slots up to the last object + orphans).
 ///
 /// In full each time, changed or not: eight bytes for each id that was ever used, which each checkpoint keeps, and going back
 /// compares; the value of each chunk fragment in each chunk, copied or cloned by both, as nobody says when it is changed; what

@@ -1,6 +1,10 @@
 //! `MatchList`: the archetypes that a query has found; `Matches`, whoever has the list.
+//!
+//! Must hold: a match stays in the list that it was added to, which keeps what it points to; and nothing here whose types may
+//! name a borrow of the world has a `Drop`, which would make that last until a run is dropped.
 
 use core::ops::Deref;
+use core::ptr::NonNull;
 
 use crate::query::requirements::Mask;
 use crate::query::{QueryData, QueryFilter};
@@ -10,18 +14,29 @@ pub(crate) struct Match<D: QueryData, F: QueryFilter> {
     pub(super) archetype: u32,
     pub(super) data: D::Columns,
     pub(super) filter: F::Columns,
-    /// `None` where no bits decide. Behind a thin pointer: it is rare, and a walk reads all matches.
-    masks: Option<Box<Masks>>,
+    /// `None` where no bits decide. A thin pointer: it is rare, and a walk reads all matches. They are the list's, so that
+    /// matches have no `drop`: to look at each would take a query that runs once as long as to find them.
+    masks: Option<KeptMasks>,
 }
 
 /// The bits that decide about an archetype's rows.
 struct Masks(Box<[Mask]>);
 
+/// Those of a match, in the list that it is in.
+#[derive(Clone, Copy)]
+struct KeptMasks(NonNull<Masks>);
+
+// SAFETY: it is used as a `&Masks` is, which can be sent, as masks are `Sync`.
+unsafe impl Send for KeptMasks {}
+// SAFETY: as above.
+unsafe impl Sync for KeptMasks {}
+
 /// The archetypes that meet a query's requirements, in the order of their numbers.
 pub(crate) struct MatchList<D: QueryData, F: QueryFilter> {
     all: Vec<Match<D, F>>,
-    /// Some have masks.
-    masked: bool,
+    /// Of those that have some. None goes before the list does.
+    #[expect(clippy::vec_box, reason = "matches point to them")]
+    masks: Vec<Box<Masks>>,
     /// All numbers are below it.
     end: u32,
 }
@@ -49,7 +64,9 @@ impl<D: QueryData, F: QueryFilter> Match<D, F> {
     /// The bits that decide row by row; `None` where the query sees all rows.
     #[inline(always)]
     pub(super) fn masks(&self) -> Option<&[Mask]> {
-        self.masks.as_deref().map(|masks| &*masks.0)
+        // SAFETY: the match is in the list that keeps them, where nobody writes them.
+        let masks = self.masks.map(|masks| unsafe { masks.0.as_ref() });
+        masks.map(|masks| &*masks.0)
     }
 }
 
@@ -57,7 +74,7 @@ impl<D: QueryData, F: QueryFilter> MatchList<D, F> {
     pub(super) const fn new() -> Self {
         Self {
             all: Vec::new(),
-            masked: false,
+            masks: Vec::new(),
             end: 0,
         }
     }
@@ -77,14 +94,18 @@ impl<D: QueryData, F: QueryFilter> MatchList<D, F> {
     /// Whether bits decide in some of them.
     #[inline(always)]
     pub(super) fn is_masked(&self) -> bool {
-        self.masked
+        !self.masks.is_empty()
     }
 
-    /// Asks for the masks of the archetypes from a position on.
+    /// Asks for the masks of the archetypes from a position on, of which nobody has asked before.
     pub(super) fn mask(&mut self, first: usize, masks: impl Fn(u32) -> Option<Box<[Mask]>>) {
         for known in &mut self.all[first..] {
-            known.masks = masks(known.archetype).map(|masks| Box::new(Masks(masks)));
-            self.masked |= known.masks.is_some();
+            let Some(masks) = masks(known.archetype) else {
+                continue;
+            };
+            self.masks.push(Box::new(Masks(masks)));
+            let kept = self.masks.last().map(|masks| NonNull::from(&**masks));
+            known.masks = kept.map(KeptMasks);
         }
     }
 }
@@ -106,16 +127,6 @@ impl<D: QueryData, F: QueryFilter> Deref for Matches<'_, D, F> {
         match self {
             Self::Lent(list) => list,
             Self::Own(list) => list,
-        }
-    }
-}
-
-impl<D: QueryData, F: QueryFilter> Drop for MatchList<D, F> {
-    fn drop(&mut self) {
-        if !self.masked {
-            // SAFETY: none is the least. Nothing is lost: columns are `Copy`, and no match has masks. (To look at
-            // each would take a query that runs once as long as to find them.)
-            unsafe { self.all.set_len(0) };
         }
     }
 }

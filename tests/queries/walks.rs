@@ -418,3 +418,19 @@ fn a_chunk_shows_where_it_is_and_nothing_of_its_archetype() {
         assert_eq!(shown, expected);
     }
 }
+
+/// Names how long the world is borrowed in what it lends, too.
+fn numbers<'w>(world: &'w mut World) -> QueryRun<'w, &'w u32> {
+    world.query().expect("it is one")
+}
+
+#[test]
+fn a_run_that_is_not_used_any_more_keeps_nothing_borrowed_whatever_it_names() {
+    let mut world = World::new();
+    world.create((1_u32,)).expect("there is room");
+    let mut run = numbers(&mut world);
+    assert_eq!(run.count(), 1);
+    world.create((2_u32,)).expect("there is room");
+    let mut again = numbers(&mut world);
+    assert_eq!(again.count(), 2);
+}

@@ -329,3 +329,23 @@ fn nothing_is_copied_between_those_that_have_exchanged_their_objects() {
     let values = ants[..3].iter().map(|&(ant, _)| world.get::<u64>(ant));
     assert!(values.eq([Ok(&0), Ok(&1), Ok(&102)]));
 }
+
+#[test]
+fn what_is_not_copied_has_not_changed() {
+    let mut world = World::new();
+    let ants = ants(&mut world);
+    let exchanged = world.query::<&mut HostOf<Sprite>, ()>();
+    let mut exchanged = exchanged.expect("it is one");
+    exchanged.for_each_chunk(|_, of| of.swap(0, 1));
+    let mut schedule = Schedule::new();
+    schedule.add(from_host::<Sprite, &mut u64, ()>("drag", |sprite, n| {
+        *n = u64::from(sprite.0);
+    }));
+    let mut changed = Query::<Entity, Changed<u64>>::new(&world).expect("it is one");
+    assert!(!changed.on(&mut world).is_empty());
+    for (copied, slot) in [(false, ants[0].1), (false, ants[1].1), (true, ants[2].1)] {
+        hosts(&mut world).get_mut(slot).expect("it is there").0 += 100;
+        schedule.run(&mut world).expect("it runs");
+        assert_eq!(!changed.on(&mut world).is_empty(), copied);
+    }
+}

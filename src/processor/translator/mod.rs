@@ -58,6 +58,9 @@ where
 /// A processor that copies from the objects that the host has changed to fragments, in the group
 /// [`FROM_HOST`]: of those entities that match, and whose [`HostOf<H>`] names the object. That one is read for it, so `D` does not
 /// write it. It is passed by while there is no [`Hosts<H>`].
+///
+/// Each change is copied once, also where the world [goes back](crate::world::Checkpoints) to before it: see [`Hosts`]. What `D`
+/// lends to be written has changed then for [filters](crate::query::Changed); where nothing is copied, nothing has changed.
 #[track_caller]
 pub fn from_host<H, D, F>(
     name: impl Into<String>,
@@ -142,8 +145,10 @@ where
         for (entity, given, object) in hosts.changed_since(self.seen) {
             // The handle alone says nothing: two may have exchanged what they have, and in a world that has gone back, while
             // the hosts were out of it, it may be another's.
-            if let Ok((host, item)) = entities.get_mut(entity)
-                && host.given() == given
+            let host = entities.peek::<HostOf<H>>(entity);
+            // What is lent has changed: so it is asked before.
+            if host.is_ok_and(|host| host.given() == given)
+                && let Ok((_, item)) = entities.get_mut(entity)
             {
                 (self.copy)(object, item);
             }

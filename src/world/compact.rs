@@ -2,7 +2,6 @@
 
 use core::cmp::Reverse;
 use core::fmt;
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::archetype::{Archetype, Edge, Rows, copy_bits, copy_rows};
@@ -119,7 +118,8 @@ impl World {
     ///
     /// O(compositions + chunks, of which those with room are sorted, + entities that move). The
     /// budget is for the last of these only: a call looks at all compositions and their chunks
-    /// however small it is.
+    /// however small it is. Those chunks of a composition with chunk fragments that have room are sorted by these, too:
+    /// O(such chunks × log of them) comparisons, each as far as two are the same.
     ///
     /// Chunks are emptied by how empty they are, not by where they lie: the memory of a mega-chunk, 1 MiB, goes back by
     /// itself when all of its chunks are empty. That of free chunks beside others that are in use goes back with
@@ -273,10 +273,10 @@ impl Archetype {
         open.collect()
     }
 
-    /// Says of chunks, in the order of their positions, which have the same chunk fragments. Of values that are not known to be
-    /// plain it is not known.
+    /// Says of chunks, in whatever order, which have the same chunk fragments; they are in another one then. Of values that are
+    /// not known to be plain it is not known. O(chunks × log chunks) comparisons of those of the same group.
     fn tell_apart(&self, registry: &FragmentRegistry, open: &mut [Open]) {
-        if self.chunk_values.is_empty() {
+        if self.chunk_values.is_empty() || open.len() < 2 {
             return;
         }
         let sizes = (self.chunk_values.iter()).map(|value| {
@@ -288,15 +288,23 @@ impl Archetype {
                 .for_each(|chunk| chunk.alike = chunk.position);
             return;
         };
-        let mut first = HashMap::new();
-        for chunk in open {
-            let mut bytes: Vec<u8> = Vec::new();
-            for &(offset, size) in &plain {
-                let value = self.chunks[chunk.position as usize].array(offset);
-                // SAFETY: a value of this size, plain: all of its bytes are written.
-                bytes.extend(unsafe { core::slice::from_raw_parts(value.cast::<u8>(), size) });
-            }
-            chunk.alike = *first.entry((chunk.group, bytes)).or_insert(chunk.position);
+        let values = |chunk: &Open| {
+            let chunk = &self.chunks[chunk.position as usize];
+            plain.iter().map(|&(offset, size)| {
+                let value = chunk.array(offset).cast::<u8>();
+                // SAFETY: a value of this size, plain: all of its bytes are written, and nobody writes them meanwhile.
+                unsafe { core::slice::from_raw_parts(value, size) }
+            })
+        };
+        open.sort_unstable_by(|a, b| {
+            let groups = a.group.cmp(&b.group);
+            let values = groups.then_with(|| values(a).cmp(values(b)));
+            values.then(a.position.cmp(&b.position))
+        });
+        let is_alike = |a: &Open, b: &Open| a.group == b.group && values(a).eq(values(b));
+        for alike in open.chunk_by_mut(is_alike) {
+            let first = alike[0].position;
+            alike.iter_mut().for_each(|chunk| chunk.alike = first);
         }
     }
 }

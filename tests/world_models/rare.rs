@@ -536,3 +536,25 @@ fn what_is_required_comes_in_whatever_way_its_owner_does() {
         run_where_required(which, &ways_back);
     }
 }
+
+#[test]
+fn entities_that_come_together_keep_the_weather_of_their_chunks() {
+    let (page, weather) = (1 << 6, 1 << 11);
+    let copies = WorldOp::CreateCopies {
+        kinds: page | weather,
+        payload: 1,
+        len: 12,
+        fuse: 0,
+    };
+    // They lie in two chunks.
+    let set = |pick| WorldOp::SetChunkFragment {
+        pick,
+        payload: 100 + u32::from(pick),
+    };
+    let destroy = |pick| WorldOp::Destroy { pick, fuse: 0 };
+    let mut ops = vec![WorldOp::ChunkSize { chunks: 0 }, copies];
+    ops.extend([0, 11].map(set));
+    ops.extend([10, 7, 4, 1].map(destroy));
+    ops.push(WorldOp::Compact { budget: u8::MAX });
+    run_here(ops);
+}

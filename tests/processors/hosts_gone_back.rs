@@ -215,6 +215,26 @@ fn an_object_that_has_become_an_orphan_since_has_its_entity_again() {
 }
 
 #[test]
+fn what_the_host_has_changed_of_an_object_is_copied_when_it_has_its_entity_again() {
+    let (mut world, mut schedule) = (world(), schedule());
+    let tree = create(&mut world, 3);
+    let slot = attach(&mut world, tree, "tree");
+    let mut checkpoints = Checkpoints::new(2);
+    let before = checkpoints.take(&mut world).expect("it can be kept");
+    hosts(&mut world).get_mut(slot).expect("it is there").1 = 30;
+    world.destroy(tree).expect("it lives");
+    let mut back = |world: &mut World| checkpoints.roll_back(world, before).expect("it goes");
+    back(&mut world);
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(world.get::<i32>(tree), Ok(&30));
+    // Once: who plays that tick again changes it again.
+    back(&mut world);
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(world.get::<i32>(tree), Ok(&3));
+    assert_eq!(hosts(&mut world).get(slot), Some(&Sprite("tree", 3)));
+}
+
+#[test]
 fn an_object_that_was_taken_does_not_come_back_with_its_entity() {
     let (mut world, mut schedule) = (world(), schedule());
     let tree = create(&mut world, 3);

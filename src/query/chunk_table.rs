@@ -163,13 +163,29 @@ impl<'q, D: QueryData> KnownChunks<'q, D> {
         entity: Entity,
         version: u32,
     ) -> Option<(D::Fetch<'q>, usize)> {
+        self.find_if(finder, entity, version, |_, _| true)
+    }
+
+    /// The same, if `is_asked` says so of them, to whom no row is lent for writing. Else nothing is noted.
+    #[inline(always)]
+    pub(super) fn find_if(
+        &self,
+        finder: Finder<'_>,
+        entity: Entity,
+        version: u32,
+        is_asked: impl FnOnce(D::Fetch<'q>, usize) -> bool,
+    ) -> Option<(D::Fetch<'q>, usize)> {
         let bits = finder.bits_from(self.origin, entity);
         // Beyond all entries if it does not live.
         let entry = *self.entries.get((bits >> Place::ROW_BITS) as usize)?;
         // SAFETY: the world is borrowed for `'q`.
         let fetch = unsafe { D::kept(entry) }?;
+        let row = (bits & ((1 << Place::ROW_BITS) - 1)) as usize;
+        if !is_asked(fetch, row) {
+            return None;
+        }
         // SAFETY: just seen; as above.
         unsafe { D::note(entry, version) };
-        Some((fetch, (bits & ((1 << Place::ROW_BITS) - 1)) as usize))
+        Some((fetch, row))
     }
 }

@@ -384,6 +384,35 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     }
 }
 
+impl<A: ReadOnly, D: QueryData, F: QueryFilter> QueryLookup<'_, (A, D), F> {
+    /// Lends the rest of an entity's data, if the query sees it and `is_asked` says so of the first part, which is only read.
+    /// Else nothing has changed. O(1), where nothing is to be asked first; else O(log archetypes that match).
+    #[inline]
+    pub(crate) fn get_mut_if(
+        &mut self,
+        entity: Entity,
+        is_asked: impl FnOnce(A::Item<'_>) -> bool,
+    ) -> Option<D::Item<'_>> {
+        if !self.table.is_empty() {
+            let found =
+                (self.table).find_if(self.finder, entity, self.version, |(first, _), row| {
+                    // SAFETY: a row of the chunk, of what is only read; nothing else is lent meanwhile.
+                    is_asked(unsafe { A::item(first, row) })
+                });
+            // SAFETY: as above; `&mut self` lends nothing else, and the world is borrowed for `self`.
+            return found.map(|((_, rest), row)| unsafe { D::item(rest, row) });
+        }
+        let (found, versions) = (self.finder.find(entity), (self.since, self.version));
+        let seen = seen::<(A, D), F>(self.world, self.matches, versions, entity, found);
+        let (known, chunk, row) = seen.ok()?;
+        let (first, rest) = known.data;
+        // SAFETY: as above.
+        let first = unsafe { A::item(A::fetch(first, chunk), row) };
+        // SAFETY: as above.
+        is_asked(first).then(|| unsafe { D::item(D::fetch(rest, chunk), row) })
+    }
+}
+
 /// Lends the data of one entity that was looked for, if the query sees it.
 ///
 /// # Safety

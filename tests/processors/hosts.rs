@@ -2,6 +2,7 @@
 
 use megachunk::prelude::*;
 use megachunk::processor::translator::{HostOf, Hosts, from_host, to_host};
+use megachunk::query::QueryFilter;
 
 use crate::misused::{A, world};
 
@@ -332,20 +333,29 @@ fn nothing_is_copied_between_those_that_have_exchanged_their_objects() {
 
 #[test]
 fn what_is_not_copied_has_not_changed() {
+    what_is_not_copied_has_not_changed_with::<()>();
+    // Something is to be asked of each.
+    what_is_not_copied_has_not_changed_with::<Changed<HostOf<Sprite>>>();
+}
+
+fn what_is_not_copied_has_not_changed_with<F: QueryFilter + 'static>() {
     let mut world = World::new();
     let ants = ants(&mut world);
     let exchanged = world.query::<&mut HostOf<Sprite>, ()>();
     let mut exchanged = exchanged.expect("it is one");
     exchanged.for_each_chunk(|_, of| of.swap(0, 1));
     let mut schedule = Schedule::new();
-    schedule.add(from_host::<Sprite, &mut u64, ()>("drag", |sprite, n| {
+    schedule.add(from_host::<Sprite, &mut u64, F>("drag", |sprite, n| {
         *n = u64::from(sprite.0);
     }));
     let mut changed = Query::<Entity, Changed<u64>>::new(&world).expect("it is one");
     assert!(!changed.on(&mut world).is_empty());
-    for (copied, slot) in [(false, ants[0].1), (false, ants[1].1), (true, ants[2].1)] {
+    for (copied, (ant, slot)) in [false, false, true].into_iter().zip(ants) {
+        let _ = world.get_mut::<HostOf<Sprite>>(ant).expect("it has one");
         hosts(&mut world).get_mut(slot).expect("it is there").0 += 100;
         schedule.run(&mut world).expect("it runs");
         assert_eq!(!changed.on(&mut world).is_empty(), copied);
+        let n = u64::from(slot) + u64::from(copied) * 100;
+        assert_eq!(world.get::<u64>(ant), Ok(&n));
     }
 }

@@ -145,11 +145,9 @@ where
         for (entity, given, object) in hosts.changed_since(self.seen) {
             // The handle alone says nothing: two may have exchanged what they have, and in a world that has gone back, while
             // the hosts were out of it, it may be another's.
-            let host = entities.peek::<HostOf<H>>(entity);
             // What is lent has changed: so it is asked before.
-            if host.is_ok_and(|host| host.given() == given)
-                && let Ok((_, item)) = entities.get_mut(entity)
-            {
+            let names_it = |host: &HostOf<H>| host.given() == given;
+            if let Some(item) = entities.get_mut_if(entity, names_it) {
                 (self.copy)(object, item);
             }
         }

@@ -270,12 +270,12 @@ pub mod prelude {
         App, AppError, Composite, DynamicParams, Execution, NextState, Phase, Processor,
         ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation, State,
         Target, Time, WithinState, dynamic_processor, dynamic_processor_with, exclusive_processor,
-        observing_processor, observing_processor_role, processor, state_transition,
+        observing_processor, processor, state_transition,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{
-        Access, Any, Changed, ChunkView, DynamicFilter, DynamicQuery, Enabled, Has, HasRole, Moved,
-        Or, Query, QueryError, QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
+        Access, Any, Changed, ChunkView, DynamicFilter, DynamicQuery, Enabled, Has, Moved, Or,
+        Query, QueryError, QueryLookup, QueryRun, With, Without,
     };
     #[cfg(all(feature = "world", not(loom)))]
     pub use crate::signal::{

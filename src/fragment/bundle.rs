@@ -21,7 +21,8 @@ mod sealed {
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
-/// twice: the call that takes the bundle says so.
+/// twice: the call that takes the bundle says so. [`Shared<T>`], [`ConstShared<T>`] and [`PerChunk<T>`] are bundles, too, of which
+/// there is no value: by them what entities share, and what chunks begin with, is taken away, alone (`remove::<Shared<T>>`).
 ///
 /// Two bundles are joined by [`and`](Self::and). A tuple in a tuple would be one fragment of its own type, not more of the
 /// bundle, and is [refused](FragmentError::TupleNamed) unless you have registered that type as one; so are
@@ -167,8 +168,7 @@ pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
 
     /// The bundle and a shared value: the entity will lie among those that have an equal one, in
     /// chunks of their own, of 16 KiB or more for each value: see [`SharedFragment`].
-    /// [`World::remove_role`](crate::world::World::remove_role) takes it away, alone;
-    /// `remove::<WithShared<(A, B), T>>` together with others.
+    /// `remove::<Shared<T>>` takes it away, alone; `remove::<WithShared<(A, B), T>>` together with others.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -189,8 +189,8 @@ pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
     }
 
     /// The bundle and a shared value that cannot be changed.
-    /// [`World::remove_role`](crate::world::World::remove_role) takes it away, alone;
-    /// `remove::<WithConstShared<(A, B), T>>` together with others. Then the entity can get another.
+    /// `remove::<ConstShared<T>>` takes it away, alone; `remove::<WithConstShared<(A, B), T>>` together with others. Then the
+    /// entity can get another.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -198,7 +198,7 @@ pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
     /// let mut world = World::new();
     /// let ant = world.create((1.0_f32,).const_shared("worker"))?;
     /// assert!(world.add(ant, ().const_shared("queen")).is_err());
-    /// assert!(world.remove_role::<ConstShared<&str>>(ant)?);
+    /// assert!(world.remove::<ConstShared<&str>>(ant)?);
     /// world.add(ant, ().const_shared("queen"))?;
     /// assert_eq!(world.const_shared::<&str>(ant)?, &"queen");
     /// # Ok::<(), WorldError>(())
@@ -223,8 +223,7 @@ pub unsafe trait Bundle: Sealed + Send + Sized + 'static {
     /// whole chunk takes its own along. [`World::compact`](crate::world::World::compact) keeps them. What is to hold whatever brings a composition, and from wherever, is a
     /// [rule](crate::world::World::set_chunk_rule), which comes before all that is said here.
     ///
-    /// [`World::remove_role`](crate::world::World::remove_role) takes it away from an entity, alone;
-    /// `remove::<WithPerChunk<(A, B), T>>` together with others.
+    /// `remove::<PerChunk<T>>` takes it away from an entity, alone; `remove::<WithPerChunk<(A, B), T>>` together with others.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {
             bundle: self,
@@ -324,6 +323,46 @@ macro_rules! with_value {
 with_value!(WithShared, SharedFragment, Shared);
 with_value!(WithConstShared, SharedFragment, ConstShared);
 with_value!(WithPerChunk, Clone, PerChunk);
+
+// What has no value is only named where something is taken away.
+macro_rules! named_alone {
+    ($role:ident, $bound:path) => {
+        impl<T: $bound> Sealed for $role<T> where T: Fragment {}
+
+        // SAFETY: `ids` gives one fragment, which lies in no column; nobody can call the others, as there is no value.
+        unsafe impl<T: $bound> Bundle for $role<T>
+        where
+            T: Fragment,
+        {
+            const LEN: usize = 0;
+            const HAS_VALUES: bool = true;
+
+            fn ids(
+                registry: &FragmentRegistry,
+                ids: &mut Vec<FragmentId>,
+            ) -> Result<(), FragmentError> {
+                ids.push(registry.register::<Self>()?.id());
+                Ok(())
+            }
+
+            unsafe fn write(self, _: *const *mut u8, _: usize) {
+                self.never()
+            }
+
+            unsafe fn take_values(
+                &mut self,
+                _: &FragmentRegistry,
+                _: &mut dyn FnMut(&FragmentInfo, Value),
+            ) -> Result<(), FragmentError> {
+                self.never()
+            }
+        }
+    };
+}
+
+named_alone!(Shared, SharedFragment);
+named_alone!(ConstShared, SharedFragment);
+named_alone!(PerChunk, Clone);
 
 /// Two bundles as one: see [`Bundle::and`].
 #[derive(Debug)]

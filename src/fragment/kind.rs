@@ -6,8 +6,6 @@ use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::fragment::info::FragmentDraft;
-#[cfg(not(loom))]
-use crate::fragment::{Bundle, WithConstShared, WithPerChunk, WithShared};
 use crate::fragment::{FragmentError, FragmentInfo, FragmentRegistry};
 
 /// Data of an entity: any `Send + Sync + 'static` type, without a derive.
@@ -110,8 +108,21 @@ impl fmt::Display for FragmentKind {
     }
 }
 
-/// A type in one of its roles, as a [registry](FragmentRegistry) is told of it: `T` is the fragment or tag of that type,
-/// [`PerChunk<T>`], [`Shared<T>`] and [`ConstShared<T>`] are others, each with a number and a name of its own.
+/// A type in one of its roles, as whatever asks for one is told of it, a [registry](FragmentRegistry), a filter, a world: `T` is
+/// the fragment or tag of that type, [`PerChunk<T>`], [`Shared<T>`] and [`ConstShared<T>`] are others, each with a number and a
+/// name of its own. Who has a shared `T` has no fragment `T`:
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let ant = world.create((1_u32,).shared("red"))?;
+/// assert!(world.has::<Shared<&str>>(ant)? && !world.has::<&str>(ant)?);
+/// assert_eq!(world.query::<Entity, With<Shared<&str>>>()?.count(), 1);
+/// assert!(world.remove::<Shared<&str>>(ant)?);
+/// assert!(!world.has::<Shared<&str>>(ant)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// ```
 /// use megachunk::fragment::{ConstShared, FragmentKind, FragmentRegistry, PerChunk, Shared};
@@ -201,24 +212,6 @@ impl<T: SharedFragment> TypeInRole for ConstShared<T> {
     }
 }
 
-/// Names a type in a role, in types only: [`PerChunk<T>`], [`Shared<T>`], [`ConstShared<T>`].
-///
-/// A role is part of what is named: `T` alone is the fragment or tag of that type, and who has a shared `T` has no such
-/// fragment. Filters and questions that name a role are [`WithRole`](crate::query::WithRole),
-/// [`WithoutRole`](crate::query::WithoutRole), [`HasRole`](crate::query::HasRole) and
-/// [`World::has_role`](crate::world::World::has_role); [`World::remove_role`](crate::world::World::remove_role) takes away
-/// what plays one. (What holds for `T` alone, too, is said of a [`TypeInRole`].)
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` names no role",
-    note = "roles are `Shared<T>`, `ConstShared<T>` and `PerChunk<T>`; a fragment or tag needs none: `With<T>`, `Without<T>`, `Has<T>`"
-)]
-pub trait FragmentRole: TypeInRole + sealed::Sealed {
-    /// The bundle that gives this, and nothing else.
-    #[cfg(not(loom))]
-    #[doc(hidden)]
-    type Alone: Bundle;
-}
-
 /// There are four roles, three of which are named, and no more.
 mod sealed {
     pub trait Named {}
@@ -226,26 +219,6 @@ mod sealed {
     impl<T> Named for super::PerChunk<T> {}
     impl<T> Named for super::Shared<T> {}
     impl<T> Named for super::ConstShared<T> {}
-
-    pub trait Sealed {}
-    impl<T> Sealed for super::PerChunk<T> {}
-    impl<T> Sealed for super::Shared<T> {}
-    impl<T> Sealed for super::ConstShared<T> {}
-}
-
-impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {
-    #[cfg(not(loom))]
-    type Alone = WithPerChunk<(), T>;
-}
-
-impl<T: SharedFragment> FragmentRole for Shared<T> {
-    #[cfg(not(loom))]
-    type Alone = WithShared<(), T>;
-}
-
-impl<T: SharedFragment> FragmentRole for ConstShared<T> {
-    #[cfg(not(loom))]
-    type Alone = WithConstShared<(), T>;
 }
 
 // What only names a role is no fragment itself: the registry knows a chunk fragment of type `T` by the type
@@ -316,6 +289,14 @@ pub struct ConstShared<T>(
 macro_rules! only_names {
     ($($role:ident),*) => {$(
         impl<T> UnwindSafe for $role<T> {}
+
+        impl<T> $role<T> {
+            /// Nobody has one.
+            #[cfg(not(loom))]
+            pub(super) fn never(&self) -> ! {
+                match self.2 {}
+            }
+        }
 
         impl<T> fmt::Debug for $role<T> {
             fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {

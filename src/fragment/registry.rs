@@ -45,9 +45,9 @@ use smallvec::SmallVec;
 pub use definitions::FragmentDefinition;
 
 use crate::fragment::info::FragmentDraft;
-#[cfg(not(loom))]
-use crate::fragment::{Fragment, StateForm, refuse_type};
 use crate::fragment::{FragmentError, FragmentId, FragmentInfo, TypeInRole};
+#[cfg(not(loom))]
+use crate::fragment::{StateForm, refuse_type};
 use crate::memory::Table;
 use crate::panics::{Panicked, note, resume_alone};
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -190,18 +190,18 @@ impl FragmentRegistry {
     /// nobody has registered it before, who would have meant it.
     #[cfg(not(loom))]
     #[inline]
-    pub(crate) fn register_met<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        match self.by_role(TypeId::of::<T>()) {
+    pub(crate) fn register_met<R: TypeInRole>(&self) -> Result<&FragmentInfo, FragmentError> {
+        match self.by_role(TypeId::of::<R>()) {
             Some(info) => Ok(info),
-            None => self.add_met::<T>(),
+            None => self.add_met::<R>(),
         }
     }
 
     #[cfg(not(loom))]
     #[cold]
-    fn add_met<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
-        refuse_type::<T>()?;
-        self.add(FragmentDraft::fragment::<T>())
+    fn add_met<R: TypeInRole>(&self) -> Result<&FragmentInfo, FragmentError> {
+        refuse_type::<R>()?;
+        R::register_in(self, None)
     }
 
     /// Its number, unique in the process.

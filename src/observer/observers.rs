@@ -8,9 +8,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::Archetype;
 use crate::command::{Commands, ParallelCommands};
-use crate::fragment::{
-    Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, FragmentRole,
-};
+use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentRegistry, TypeInRole};
 use crate::observer::{Observed, ObservedBatch, Precedence};
 use crate::panics::{Panicked, end_all, end_here, note, refused, resume_alone};
 use crate::query::{CompositionFilter, DynamicFilter, QueryError, Requirements, Span, masked};
@@ -328,8 +326,10 @@ impl World {
     /// and no more than 8 others. A composition that is new asks all observers. `Filter` decides by composition and by enabled
     /// bits, and is a [`CompositionFilter`]: [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) are none.
     ///
-    /// `T` is a fragment or tag, one: a tuple is a fragment of its own type here, which nobody has. Who has several is asked for by
-    /// the filter, `observe::<A, With<B>>`. Of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
+    /// `T` is a type in one of its [roles](TypeInRole), one: a tuple is a fragment of its own type here, which nobody has. Who has
+    /// several is asked for by the filter, `observe::<A, With<B>>`. Entities come and go that have a shared value, or a chunk
+    /// fragment, as they do that have a fragment; one whose shared value is changed has one before and after: nothing comes or
+    /// goes; it is [set](Observed::SET).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -354,6 +354,13 @@ impl World {
     /// // One call for the whole slice: one cloud of smoke.
     /// assert_eq!(world.flush().created, 1);
     /// assert!(world.unobserve(fires));
+    ///
+    /// world.observe::<Shared<&str>, ()>(Observed::COME, |batch, _| {
+    ///     batch.resources_mut().get_mut::<Fires>().unwrap().0 += batch.len();
+    /// })?;
+    /// world.create((1_u32,).shared("camp"))?;
+    /// world.create((2_u32, "no camp"))?;
+    /// assert_eq!(world.resources().get::<Fires>().unwrap().0, 1_001);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -366,7 +373,7 @@ impl World {
     #[doc(alias = "trigger")]
     #[doc(alias = "hook")]
     #[track_caller]
-    pub fn observe<T: Fragment, Filter: CompositionFilter>(
+    pub fn observe<T: TypeInRole, Filter: CompositionFilter>(
         &mut self,
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
@@ -397,36 +404,6 @@ impl World {
         check(self.registry(), fragment, &requirements)?;
         requirements.in_any_state(fragment);
         Ok(requirements)
-    }
-
-    /// Observes a type in a [role](FragmentRole), as [`observe`](Self::observe) does a fragment: entities come and go
-    /// that have a shared value, or a chunk fragment. An entity whose shared value is changed has one before and
-    /// after: nothing comes or goes; it is [set](Observed::SET).
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// world.resources_mut().insert(0_usize);
-    /// world.observe_role::<Shared<&str>, ()>(Observed::COME, |batch, _| {
-    ///     *batch.resources_mut().get_mut::<usize>().unwrap() += batch.len();
-    /// })?;
-    /// world.create((1_u32,).shared("red"))?;
-    /// world.create((2_u32, "no team"))?;
-    /// assert_eq!(world.resources().get::<usize>(), Some(&1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`observe`](Self::observe).
-    #[track_caller]
-    pub fn observe_role<Role: FragmentRole, Filter: CompositionFilter>(
-        &mut self,
-        observed: Observed,
-        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
-    ) -> Result<ObserverId, QueryError> {
-        let (register, precedence) = (FragmentRegistry::register::<Role>, Precedence::OF_WORLD);
-        self.observe_registered::<Filter>(register, precedence, observed, None, run)
     }
 
     #[track_caller]

@@ -70,7 +70,7 @@ pub use explain::{MatchExplanation, Overlap, QueryExplanation};
 pub use function::{ProcessorFn, Takes};
 pub use member::Timing;
 pub use net_modes::NetModes;
-pub use observing::{observing_processor, observing_processor_role};
+pub use observing::observing_processor;
 pub use output::{ProcessorError, ProcessorOutput, ProcessorResult};
 use param::{Local, Param, Seen};
 pub use params::Params;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use crate::command::{Commands, Turn};
 use crate::exactly::Exactly;
-use crate::fragment::{Fragment, FragmentError, FragmentInfo, FragmentRegistry, FragmentRole};
+use crate::fragment::{FragmentError, FragmentInfo, FragmentRegistry, TypeInRole};
 use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun, Precedence};
 use crate::panics::{note, resume, tell};
 use crate::processor::param::Plea;
@@ -44,8 +44,8 @@ use crate::world::{Presence, World};
 /// (Schedules for one world are made on one thread: of two that are made at one time, on two, chance says which was first.)
 ///
 /// Who was there before it was started, because a world was loaded, say, or it was switched off, it does not hear of,
-/// unless it is to be [shown](ProcessorBuilder::show_existing) them. `T` is a fragment or tag; of a shared one, or of one
-/// a chunk: [`observing_processor_role`].
+/// unless it is to be [shown](ProcessorBuilder::show_existing) them. `T` is a type in one of its
+/// [roles](TypeInRole): a fragment or tag, or what is shared or a chunk's.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -70,7 +70,7 @@ use crate::world::{Presence, World};
 /// Source: Unreal Mass' observer processors.
 #[doc(alias = "UMassObserverProcessor")]
 #[track_caller]
-pub fn observing_processor<T: Fragment, Filter: CompositionFilter + 'static>(
+pub fn observing_processor<T: TypeInRole, Filter: CompositionFilter + 'static>(
     name: impl Into<String>,
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
@@ -78,39 +78,6 @@ pub fn observing_processor<T: Fragment, Filter: CompositionFilter + 'static>(
     observing::<Filter>(
         name.into(),
         FragmentRegistry::register_met::<T>,
-        observed,
-        run,
-    )
-}
-
-/// An observer of a type in a [role](FragmentRole) as a processor: what
-/// [`World::observe_role`](World::observe_role) is to [`observe`](World::observe). All else as for
-/// [`observing_processor`].
-///
-/// ```
-/// use megachunk::prelude::*;
-///
-/// let mut world = World::new();
-/// world.resources_mut().insert(0_usize);
-/// let mut schedule = Schedule::new();
-/// schedule.add(observing_processor_role::<Shared<&str>, ()>("teams", Observed::COME, |batch, _| {
-///     *batch.resources_mut().get_mut::<usize>().unwrap() += batch.len();
-/// }));
-/// schedule.run(&mut world)?;
-/// world.create((1_u32,).shared("red"))?;
-/// world.create((2_u32, "no team"))?;
-/// assert_eq!(world.resources().get::<usize>(), Some(&1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[track_caller]
-pub fn observing_processor_role<Role: FragmentRole, Filter: CompositionFilter + 'static>(
-    name: impl Into<String>,
-    observed: Observed,
-    run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
-) -> ProcessorBuilder {
-    observing::<Filter>(
-        name.into(),
-        FragmentRegistry::register::<Role>,
         observed,
         run,
     )

@@ -6,7 +6,7 @@ use crate::archetype::EnabledBits;
 use crate::entity::Entity;
 use crate::fragment::{Fragment, FragmentId, FragmentSet, PerChunk, Value};
 use crate::panics::{Panicked, end_all, note, resume};
-use crate::query::{Query, QueryError, QueryFilter, Requirements, WithRole};
+use crate::query::{Query, QueryError, QueryFilter, Requirements, With};
 use crate::world::World;
 
 /// What chunks of some compositions begin with, whoever makes these: asked when one is made.
@@ -157,7 +157,7 @@ impl World {
         &mut self,
         template: &Value,
     ) -> Result<(Requirements, Vec<Value>, Panicked), QueryError> {
-        let mut query = Query::<Entity, (WithRole<PerChunk<T>>, F)>::new(self)?;
+        let mut query = Query::<Entity, (With<PerChunk<T>>, F)>::new(self)?;
         query.update(self);
         let (mut values, mut panicked) = (Vec::with_capacity(query.matches.len()), None);
         note(&mut panicked, || {

@@ -41,7 +41,7 @@ mod spans;
 mod view;
 
 pub use change::QueryChange;
-pub use data::{Has, HasRole, QueryData, ReadOnly};
+pub use data::{Has, QueryData, ReadOnly};
 pub use dynamic::{
     DynamicChange, DynamicChunk, DynamicFilter, DynamicQuery, DynamicQueryBuilder,
     DynamicResources, DynamicRun, Presence,
@@ -50,8 +50,7 @@ pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
 pub use explain::{Mismatch, NearMiss, NoMatch};
 pub use filter::{
-    Any, Changed, ChunkFilter, CompositionFilter, Moved, Or, QueryFilter, With, WithRole, Without,
-    WithoutRole,
+    Any, Changed, ChunkFilter, CompositionFilter, Moved, Or, QueryFilter, With, Without,
 };
 pub use items::QueryItems;
 pub use iter::QueryIter;

@@ -6,6 +6,7 @@ use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentInfo, FragmentSet, PerChunk, Shared, SharedFragment,
+    TypeInRole,
 };
 use crate::world::{Version, World};
 
@@ -66,10 +67,10 @@ impl<'w> ChunkView<'w> {
         self.chunk.len == 0
     }
 
-    /// Whether its entities have a fragment or tag.
+    /// Whether its entities have a type in one of its [roles](TypeInRole).
     #[must_use]
-    pub fn has<T: Fragment>(&self) -> bool {
-        let id = self.world.registry().of::<T>().map(FragmentInfo::id);
+    pub fn has<R: TypeInRole>(&self) -> bool {
+        let id = self.world.registry().of::<R>().map(FragmentInfo::id);
         id.is_some_and(|id| self.archetype.set.contains(id))
     }
 

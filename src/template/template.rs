@@ -8,7 +8,7 @@ use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentRegistry, FragmentSet, Pile, SharedFragment,
-    Values,
+    TypeInRole, Values,
 };
 use crate::template::member::Members;
 use crate::template::parts::Added;
@@ -128,12 +128,11 @@ impl Template {
         self.prototype.value(self.registry(), id)
     }
 
-    /// Whether it has a fragment or tag; or one in the role that `T` names: [`PerChunk<T>`](crate::fragment::PerChunk),
-    /// [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared). What it is asked for is what
+    /// Whether it has a type in one of its [roles](TypeInRole). What it is asked for is what
     /// traits have added: of a trait's own type it has nothing.
     #[must_use]
-    pub fn has<T: 'static>(&self) -> bool {
-        let info = self.registry().of_role::<T>();
+    pub fn has<R: TypeInRole>(&self) -> bool {
+        let info = self.registry().of::<R>();
         info.is_some_and(|info| self.composition.contains(info.id()))
     }
 

@@ -3,7 +3,7 @@
 use crate::archetype::{Archetype, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
 use crate::fragment::{
-    ConstShared, Fragment, FragmentInfo, FragmentRole, PerChunk, Shared, SharedFragment,
+    ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment, TypeInRole,
 };
 use crate::world::{World, WorldError};
 
@@ -143,31 +143,21 @@ impl World {
         self.add(entity, (value,))
     }
 
-    /// Whether an entity has a fragment or tag, switched on or off. In another role than that:
-    /// [`has_role`](Self::has_role). O(1).
-    ///
-    /// # Errors
-    /// The handle is refused.
-    #[inline]
-    pub fn has<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
-        let (archetype, _) = self.find(entity)?;
-        Ok(self.is_in::<T>(archetype))
-    }
-
-    /// Whether an entity has a type in a [role](FragmentRole). O(1).
+    /// Whether an entity has a type in one of its [roles](TypeInRole), a fragment or tag switched on or off. O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();
     /// let ant = world.create((1_u32,).shared("red"))?;
-    /// assert!(world.has_role::<Shared<&str>>(ant)? && !world.has::<&str>(ant)?);
+    /// assert!(world.has::<Shared<&str>>(ant)? && !world.has::<&str>(ant)?);
     /// # Ok::<(), WorldError>(())
     /// ```
     ///
     /// # Errors
     /// The handle is refused.
-    pub fn has_role<R: FragmentRole>(&self, entity: Entity) -> Result<bool, WorldError> {
+    #[inline]
+    pub fn has<R: TypeInRole>(&self, entity: Entity) -> Result<bool, WorldError> {
         let (archetype, _) = self.find(entity)?;
         Ok(self.is_in::<R>(archetype))
     }

@@ -279,18 +279,19 @@ impl World {
     /// Takes fragments away from an entity, in one move, and drops them: those of `B` that it has. `false`
     /// if it has none of them. O(fragments of the entity); the first time from a composition as for [`add`](Self::add).
     ///
-    /// What is shared, or the chunk's, goes by the bundle that would give it; alone by
-    /// [`remove_role`](Self::remove_role). To have the values: [`take`](Self::take).
+    /// What is shared, or the chunk's, goes by its role, alone, or with others by the bundle that would give it: the entity moves
+    /// to those that have none. To have the values: [`take`](Self::take).
     ///
     /// ```
-    /// use megachunk::fragment::WithShared;
+    /// use megachunk::fragment::WithConstShared;
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();
-    /// let ant = world.create((1.0_f32, "busy").shared("red"))?;
+    /// let ant = world.create((1.0_f32, "busy").shared("red").const_shared("worker").per_chunk(7_u64))?;
     /// assert!(world.remove::<(&str,)>(ant)?);
     /// assert!(!world.remove::<(&str,)>(ant)?);
-    /// assert!(world.remove::<WithShared<(), &str>>(ant)?);
+    /// assert!(world.remove::<Shared<&str>>(ant)? && world.remove::<PerChunk<u64>>(ant)?);
+    /// assert!(world.remove::<WithConstShared<(f32,), &str>>(ant)?);
     /// # Ok::<(), WorldError>(())
     /// ```
     ///

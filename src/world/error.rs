@@ -63,10 +63,10 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
-    /// The entity has another value of a const shared fragment already. [`World::remove_role`](crate::world::World::remove_role)
+    /// The entity has another value of a const shared fragment already. [`World::remove`](crate::world::World::remove)
     /// takes that away.
     #[error(
-        "entity {entity}: its {name} is const shared: it can be removed (`remove_role::<ConstShared<…>>`), but not changed"
+        "entity {entity}: its {name} is const shared: it can be removed (`remove::<ConstShared<…>>`), but not changed"
     )]
     #[non_exhaustive]
     ConstShared {

@@ -4,9 +4,7 @@ use crate::archetype::{
     Archetype, Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit,
 };
 use crate::entity::Entity;
-use crate::fragment::{
-    Bundle, FragmentId, FragmentKind, FragmentRole, Given, Pile, SharedFragment, Value,
-};
+use crate::fragment::{Bundle, FragmentId, FragmentKind, Given, Pile, SharedFragment, Value};
 use crate::panics::{Panicked, first, refused};
 use crate::world::change::{carry, end, two, write_bundle};
 use crate::world::compose::EdgeRef;
@@ -234,32 +232,9 @@ impl World {
         self.settle_groups(archetype);
     }
 
-    /// Takes away from an entity what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk fragment;
-    /// `false` if it has none. It moves to those that have none. O(fragments of the entity).
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create((1.0_f32,).const_shared("worker").per_chunk(7_u64))?;
-    /// assert!(world.remove_role::<ConstShared<&str>>(ant)?);
-    /// assert!(world.remove_role::<PerChunk<u64>>(ant)?);
-    /// assert!(!world.remove_role::<Shared<u64>>(ant)?);
-    /// assert!(!world.has_role::<PerChunk<u64>>(ant)?);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`remove`](Self::remove).
-    ///
-    /// # Panics
-    /// As for that.
-    pub fn remove_role<R: FragmentRole>(&mut self, entity: Entity) -> Result<bool, WorldError> {
-        self.remove::<R::Alone>(entity)
-    }
-
     /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The
-    /// entity gets the fragment if it does not have it. O(fragments of the entity), and a hash of the value.
+    /// entity gets the fragment if it does not have it; [`remove::<Shared<T>>`](Self::remove) takes it away. O(fragments of the
+    /// entity), and a hash of the value.
     ///
     /// Many get one by [`add_slice`](Self::add_slice), neighbours together:
     ///

@@ -3,8 +3,8 @@
 use crate::archetype::{Row, read_bit};
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentRole, FragmentSet,
-    SharedFragment, TakeBundle, Values, ValuesMut,
+    Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentSet, SharedFragment,
+    TakeBundle, TypeInRole, Values, ValuesMut,
 };
 use crate::world::{Version, World, WorldError};
 
@@ -80,13 +80,7 @@ impl<'w> EntityView<'w> {
         Some(unsafe { &*value })
     }
 
-    /// Whether it has a fragment or tag.
-    #[must_use]
-    pub fn has<T: Fragment>(&self) -> bool {
-        self.find::<T>().is_some()
-    }
-
-    /// Whether it has a type in a [role](FragmentRole): see [`World::has_role`]. O(1).
+    /// Whether it has a type in one of its [roles](TypeInRole): see [`World::has`]. O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -96,12 +90,12 @@ impl<'w> EntityView<'w> {
     /// let ant = world.create(('a',).shared("red"))?;
     /// world.set_enabled::<char>(ant, false)?;
     /// let view = world.entity(ant)?;
-    /// assert!(view.has_role::<Shared<&str>>() && !view.has_role::<PerChunk<char>>());
+    /// assert!(view.has::<Shared<&str>>() && !view.has::<PerChunk<char>>());
     /// assert!(!view.is_enabled::<char>()?);
     /// # Ok::<(), WorldError>(())
     /// ```
     #[must_use]
-    pub fn has_role<R: FragmentRole>(&self) -> bool {
+    pub fn has<R: TypeInRole>(&self) -> bool {
         self.world.is_in::<R>(self.archetype)
     }
 
@@ -281,7 +275,7 @@ impl EntityViewMut<'_> {
         self.read().find()
     }
 
-    /// Whether it has a fragment or tag.
+    /// Whether it has a type in one of its [roles](TypeInRole): see [`World::has`]. O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -300,14 +294,8 @@ impl EntityViewMut<'_> {
     /// # Ok::<(), WorldError>(())
     /// ```
     #[must_use]
-    pub fn has<T: Fragment>(&self) -> bool {
-        self.read().has::<T>()
-    }
-
-    /// Whether it has a type in a [role](FragmentRole): see [`World::has_role`]. O(1).
-    #[must_use]
-    pub fn has_role<R: FragmentRole>(&self) -> bool {
-        self.read().has_role::<R>()
+    pub fn has<R: TypeInRole>(&self) -> bool {
+        self.read().has::<R>()
     }
 
     /// Whether a fragment is switched on: see [`World::is_enabled`]. O(1).
@@ -388,7 +376,20 @@ impl EntityViewMut<'_> {
         Ok(self)
     }
 
-    /// Takes fragments away: see [`World::remove`].
+    /// Takes fragments away; whether it had any of them: see [`World::remove`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create(('a',).shared("red"))?;
+    /// let mut view = world.entity_mut(ant)?;
+    /// view.set_name("worker");
+    /// assert!(view.remove::<Shared<&str>>()?);
+    /// assert!(view.remove_name());
+    /// assert!(!view.remove_name(), "it has none any more");
+    /// # Ok::<(), WorldError>(())
+    /// ```
     ///
     /// # Errors
     /// As there.
@@ -523,30 +524,6 @@ impl EntityViewMut<'_> {
     pub fn set_shared<T: SharedFragment>(&mut self, value: T) -> Result<&mut Self, WorldError> {
         self.world.set_shared(self.entity, value)?;
         Ok(self)
-    }
-
-    /// Takes away what plays a role, a shared value, say; whether it had that: see [`World::remove_role`].
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create(('a',).shared("red"))?;
-    /// let mut view = world.entity_mut(ant)?;
-    /// view.set_name("worker");
-    /// assert!(view.remove_role::<Shared<&str>>()?);
-    /// assert!(view.remove_name());
-    /// assert!(!view.remove_name(), "it has none any more");
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn remove_role<R: FragmentRole>(&mut self) -> Result<bool, WorldError> {
-        self.world.remove_role::<R>(self.entity)
     }
 
     /// Switches a fragment off or on: see [`World::set_enabled`].

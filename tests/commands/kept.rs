@@ -309,7 +309,7 @@ fn a_world_that_was_taken_from_a_flush_keeps_no_shared_value_for_ever() {
         world = take.recv().unwrap();
         world.check().unwrap();
         assert_eq!(world.shared::<Held>(ant).unwrap().1, number);
-        assert!(world.remove_role::<Shared<Held>>(ant).unwrap());
+        assert!(world.remove::<Shared<Held>>(ant).unwrap());
         look(&mut world);
         assert_eq!(Arc::strong_count(&count), 1, "after {number}");
         world.check().unwrap();

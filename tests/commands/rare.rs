@@ -34,10 +34,10 @@ fn a_shared_value_is_taken_away_from_those_that_have_one_and_from_nobody_else() 
     let wasp = world.create((1_u32,).const_shared(Team(1))).unwrap();
     let mut commands = world.commands();
     for entity in [ant, wasp] {
-        commands.remove_role::<Shared<Team>>(entity).unwrap();
+        commands.remove::<Shared<Team>>(entity).unwrap();
     }
     // As for all values, the last word counts.
-    commands.remove_role::<Shared<Team>>(bee).unwrap();
+    commands.remove::<Shared<Team>>(bee).unwrap();
     commands.set_shared(bee, Team(3)).unwrap();
     drop(commands);
     assert!(world.flush().is_clean());

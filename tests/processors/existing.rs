@@ -155,13 +155,13 @@ fn who_observes_what_is_shared_is_a_processor_too() {
     world.create((1_u8, "no team")).expect("there is room");
     let (teams, chunks) = (Shown::default(), Shown::default());
     let mut schedule = Schedule::new();
-    let observe = observing_processor_role::<Shared<&str>, ()>(
+    let observe = observing_processor::<Shared<&str>, ()>(
         "teams",
         Observed::COME | Observed::GO,
         noting(&teams),
     );
     schedule.add(observe.show_existing());
-    schedule.add(observing_processor_role::<PerChunk<u64>, With<u8>>(
+    schedule.add(observing_processor::<PerChunk<u64>, With<u8>>(
         "chunks",
         Observed::COME,
         noting(&chunks),
@@ -175,7 +175,7 @@ fn who_observes_what_is_shared_is_a_processor_too() {
         (take(&teams), take(&chunks)),
         (vec![vec![blue], vec![red]], vec![vec![blue]])
     );
-    let nothing = observing_processor_role::<Shared<u8>, WithoutRole<Shared<u8>>>(
+    let nothing = observing_processor::<Shared<u8>, Without<Shared<u8>>>(
         "nothing",
         Observed::COME,
         |_, _| {},

@@ -539,7 +539,7 @@ fn states_with_fields_are_saved_and_name_whom_they_named() {
     let mut within = copy.read::<&WithinState<Pause>, ()>().unwrap();
     assert_eq!(within.iter().next(), Some(&WithinState(Pause::Off)));
     let mut shared = copy
-        .read::<Entity, WithRole<Shared<WithinState<Pause>>>>()
+        .read::<Entity, With<Shared<WithinState<Pause>>>>()
         .unwrap();
     let who = shared.iter().next().unwrap();
     assert_eq!(

@@ -142,7 +142,7 @@ fn an_enum_with_more_states_finds_those_of_old_files_by_their_names() {
         // The last who came to a chunk has its value.
         assert!(
             world
-                .has_role::<PerChunk<WithinState<now::Screen>>>(in_chunk)
+                .has::<PerChunk<WithinState<now::Screen>>>(in_chunk)
                 .unwrap()
         );
     }

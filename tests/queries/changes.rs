@@ -71,16 +71,13 @@ fn a_shared_value_is_taken_from_all_that_match_and_have_one() {
     let none = world.create((1_u32,)).unwrap();
     let other = world.create((1_u8,).shared("red")).unwrap();
     let change = world.matching::<With<u32>>().unwrap();
-    assert_eq!(
-        change.sharing(&"red").remove_role::<Shared<&str>>(),
-        Ok(1_500)
-    );
+    assert_eq!(change.sharing(&"red").remove::<Shared<&str>>(), Ok(1_500));
     for (n, &entity) in all.iter().enumerate() {
         assert_eq!(world.shared::<&str>(entity).is_ok(), n % 2 == 1);
         assert_eq!(world.get::<u32>(entity).unwrap(), &(n as u32));
     }
     let change = world.matching::<With<u32>>().unwrap();
-    assert_eq!(change.remove_role::<Shared<&str>>(), Ok(1_500));
+    assert_eq!(change.remove::<Shared<&str>>(), Ok(1_500));
     for &entity in &all {
         assert!(world.shared::<&str>(entity).is_err());
         assert_eq!(world.const_shared::<&str>(entity).unwrap(), &"fixed");

@@ -85,6 +85,6 @@ fn what_entities_have_in_common_may_be_missing() {
     assert_eq!(query.get(&world, none).unwrap(), (none, None));
     world.set_shared(none, 9_u32).unwrap();
     assert_eq!(query.get(&world, none).unwrap(), (none, Some(&9)));
-    world.remove_role::<Shared<u32>>(red).unwrap();
+    world.remove::<Shared<u32>>(red).unwrap();
     assert_eq!(query.get(&world, red).unwrap(), (red, None));
 }

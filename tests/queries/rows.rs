@@ -512,20 +512,20 @@ fn a_role_is_part_of_what_is_asked_for() {
         all.into_iter().collect()
     }
     assert_eq!(seen::<With<Team>>(&mut world), [own]);
-    assert_eq!(seen::<WithRole<Shared<Team>>>(&mut world), [shared]);
-    assert_eq!(seen::<WithRole<ConstShared<Team>>>(&mut world), [fixed]);
-    assert_eq!(seen::<WithRole<PerChunk<Team>>>(&mut world), [chunks]);
+    assert_eq!(seen::<With<Shared<Team>>>(&mut world), [shared]);
+    assert_eq!(seen::<With<ConstShared<Team>>>(&mut world), [fixed]);
+    assert_eq!(seen::<With<PerChunk<Team>>>(&mut world), [chunks]);
     assert_eq!(
-        seen::<WithoutRole<Shared<Team>>>(&mut world),
+        seen::<Without<Shared<Team>>>(&mut world),
         [own, fixed, chunks]
     );
-    type Neither = (WithoutRole<ConstShared<Team>>, WithoutRole<PerChunk<Team>>);
+    type Neither = (Without<ConstShared<Team>>, Without<PerChunk<Team>>);
     assert_eq!(seen::<(Without<Team>, Neither)>(&mut world), [shared]);
     let mut roles = Query::<(
         Has<Team>,
-        HasRole<Shared<Team>>,
-        HasRole<ConstShared<Team>>,
-        HasRole<PerChunk<Team>>,
+        Has<Shared<Team>>,
+        Has<ConstShared<Team>>,
+        Has<PerChunk<Team>>,
     )>::new(&world)
     .unwrap();
     for (at, entity) in all.into_iter().enumerate() {
@@ -534,16 +534,24 @@ fn a_role_is_part_of_what_is_asked_for() {
         assert!((0..4).all(|role| has[role] == (role == at)));
         let asked = [
             world.has::<Team>(entity).unwrap(),
-            world.has_role::<Shared<Team>>(entity).unwrap(),
-            world.has_role::<ConstShared<Team>>(entity).unwrap(),
-            world.has_role::<PerChunk<Team>>(entity).unwrap(),
+            world.has::<Shared<Team>>(entity).unwrap(),
+            world.has::<ConstShared<Team>>(entity).unwrap(),
+            world.has::<PerChunk<Team>>(entity).unwrap(),
         ];
         assert_eq!(asked, has);
     }
-    type Both = (WithRole<Shared<Team>>, WithoutRole<Shared<Team>>);
+    assert_eq!(
+        seen::<Any<(Team, PerChunk<Team>)>>(&mut world),
+        [own, chunks]
+    );
+    assert_eq!(
+        seen::<(Any<(Shared<Team>, ConstShared<Team>)>, With<u8>)>(&mut world),
+        [shared, fixed]
+    );
+    type Both = (With<Shared<Team>>, Without<Shared<Team>>);
     let refused = Query::<Entity, Both>::new(&world).map(|_| ());
     assert!(matches!(refused, Err(QueryError::Contradiction { .. })));
-    let gone = world.matching::<WithRole<Shared<Team>>>().unwrap();
+    let gone = world.matching::<With<Shared<Team>>>().unwrap();
     assert_eq!(gone.destroy(), 1);
     assert!(!world.exists(shared));
 }

@@ -491,10 +491,10 @@ fn observers_of_a_role_are_told_of_that_role_alone() {
         told.unwrap().extend(entities.iter().map(|&e| (what, e)));
     }
     world
-        .observe_role::<Shared<u64>, ()>(Observed::COME, |batch, _| told(batch, "come"))
+        .observe::<Shared<u64>, ()>(Observed::COME, |batch, _| told(batch, "come"))
         .unwrap();
     world
-        .observe_role::<Shared<u64>, With<u8>>(Observed::GO, |batch, _| told(batch, "go"))
+        .observe::<Shared<u64>, With<u8>>(Observed::GO, |batch, _| told(batch, "go"))
         .unwrap();
     world.create((1_u8, 1_u64)).unwrap();
     world.create((1_u8,).const_shared(1_u64)).unwrap();
@@ -523,7 +523,7 @@ fn observers_are_listed_with_where_they_were_made_and_whose_they_are() {
     let line = line!() + 1;
     let id = world.observe::<u32, Without<u8>>(Observed::GO, |_, _| {});
     let id = id.unwrap();
-    let role = world.observe_role::<Shared<u64>, ()>(Observed::CREATE, |_, _| {});
+    let role = world.observe::<Shared<u64>, ()>(Observed::CREATE, |_, _| {});
     let mut schedule = Schedule::new();
     let of_schedule = line!() + 1;
     schedule.add(observing_processor::<u32, ()>(

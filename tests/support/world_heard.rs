@@ -127,9 +127,9 @@ impl Ears {
             let text = told::<(Entity, &Text)>(hears(4), move |(e, text)| (e, number(text)));
             world.observe::<Text, Any<(Small, Guard)>>(kinds, text)?;
             let team = told::<(Entity, Shared<Team>)>(hears(5), |(e, team)| (e, team.number));
-            world.observe_role::<Shared<Team>, ()>(kinds, team)?;
+            world.observe::<Shared<Team>, ()>(kinds, team)?;
             let weather = told::<(Entity, PerChunk<Weather>)>(hears(6), |(e, _)| (e, 0));
-            world.observe_role::<PerChunk<Weather>, ()>(kinds, weather)?;
+            world.observe::<PerChunk<Weather>, ()>(kinds, weather)?;
         }
         Ok(())
     }

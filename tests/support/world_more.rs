@@ -542,10 +542,10 @@ impl Machine {
         };
         let world = &mut self.worlds[self.at];
         let real = match which % 4 {
-            0 => world.remove_role::<Shared<Team>>(entity),
-            1 => world.remove_role::<Shared<Team>>(entity),
-            2 => world.remove_role::<ConstShared<Species>>(entity),
-            _ => world.remove_role::<PerChunk<Weather>>(entity),
+            0 => world.remove::<Shared<Team>>(entity),
+            1 => world.remove::<Shared<Team>>(entity),
+            2 => world.remove::<ConstShared<Species>>(entity),
+            _ => world.remove::<PerChunk<Weather>>(entity),
         };
         let expected = self.model.remove(self.at, entity, &[role_kind(which)]);
         same(real, expected, "remove_role");

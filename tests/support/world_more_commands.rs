@@ -137,14 +137,14 @@ impl Recorder<'_> {
                 };
                 let commands = &mut self.commands;
                 let (removed, gone): (_, &'static [Kind]) = match which % 4 {
-                    0 => (commands.remove_role::<Shared<Team>>(entity), &[Kind::Team]),
-                    1 => (commands.remove_role::<Shared<Team>>(entity), &[Kind::Team]),
+                    0 => (commands.remove::<Shared<Team>>(entity), &[Kind::Team]),
+                    1 => (commands.remove::<Shared<Team>>(entity), &[Kind::Team]),
                     2 => (
-                        commands.remove_role::<ConstShared<Species>>(entity),
+                        commands.remove::<ConstShared<Species>>(entity),
                         &[Kind::Species],
                     ),
                     _ => (
-                        commands.remove_role::<PerChunk<Weather>>(entity),
+                        commands.remove::<PerChunk<Weather>>(entity),
                         &[Kind::Weather],
                     ),
                 };

@@ -46,7 +46,7 @@ impl Machine {
     fn spots(&self) -> Spots {
         let mut spots = Spots::new();
         for (at, world) in self.worlds.iter().enumerate() {
-            let mut all = world.read::<Entity, WithRole<PerChunk<Weather>>>().unwrap();
+            let mut all = world.read::<Entity, With<PerChunk<Weather>>>().unwrap();
             all.for_each_chunk(|chunk, entities| {
                 let row = self.model.row(at, entities[0]);
                 let row = row.unwrap_or_else(|refusal| panic!("{}: {refusal:?}", entities[0]));

@@ -185,7 +185,7 @@ fn filters_ask_of_a_composition_that_comes_as_of_one_that_is_there() {
     assert!(!matches::<Any<(u32, u64)>>());
     assert!(matches::<Changed<u16>>());
     assert!(!matches::<Changed<u32>>());
-    assert!(!matches::<WithRole<Shared<u8>>>());
+    assert!(!matches::<With<Shared<u8>>>());
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn each_kind_of_difference_is_told_in_order_and_in_its_part() {
     // Backwards: what is told is in order all the same.
     there.resources_mut().insert(0x0403_u32);
     here.set_enabled::<u8>(who[6], false).unwrap();
-    here.remove_role::<ConstShared<u16>>(who[5]).unwrap();
+    here.remove::<ConstShared<u16>>(who[5]).unwrap();
     here.add(who[5], ().const_shared(0x0706_u16)).unwrap();
     there.add(who[4], ().shared(0x0505_u16)).unwrap();
     there.remove::<(u8,)>(who[3]).unwrap();

@@ -208,7 +208,7 @@ pub(super) fn schedule() -> Schedule {
     schedule.add(
         exclusive_processor("weather", |world: &mut World| {
             let under = world
-                .read::<Entity, WithRole<PerChunk<Weather>>>()
+                .read::<Entity, With<PerChunk<Weather>>>()
                 .unwrap()
                 .iter()
                 .step_by(50)

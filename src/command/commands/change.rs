@@ -2,7 +2,7 @@
 
 use crate::command::Commands;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentRole, SharedFragment};
+use crate::fragment::{Bundle, Fragment, SharedFragment};
 use crate::world::WorldError;
 
 impl Commands<'_> {
@@ -37,7 +37,22 @@ impl Commands<'_> {
         self.lane.change::<(), (T,)>(entity, (value,))
     }
 
-    /// Records that an entity loses fragments; those that it does not have do not matter.
+    /// Records that an entity loses fragments; those that it does not have do not matter. What is shared, or the chunk's, goes by
+    /// its role:
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,).const_shared("worker"))?;
+    /// let mut commands = world.commands();
+    /// commands.remove::<ConstShared<&str>>(ant)?;
+    /// commands.add(ant, ().const_shared("queen"))?;
+    /// drop(commands);
+    /// assert!(world.flush().is_clean());
+    /// assert_eq!(world.const_shared::<&str>(ant)?, &"queen");
+    /// # Ok::<(), WorldError>(())
+    /// ```
     ///
     /// # Errors
     /// A fragment stands there twice; the registry is full.
@@ -75,29 +90,6 @@ impl Commands<'_> {
         value: T,
     ) -> Result<(), WorldError> {
         self.add(entity, ().shared(value))
-    }
-
-    /// Records that an entity loses what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk
-    /// fragment; if it has none, nothing happens.
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create((1_u8,).const_shared("worker"))?;
-    /// let mut commands = world.commands();
-    /// commands.remove_role::<ConstShared<&str>>(ant)?;
-    /// commands.add(ant, ().const_shared("queen"))?;
-    /// drop(commands);
-    /// assert!(world.flush().is_clean());
-    /// assert_eq!(world.const_shared::<&str>(ant)?, &"queen");
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`remove`](Self::remove).
-    pub fn remove_role<R: FragmentRole>(&mut self, entity: Entity) -> Result<(), WorldError> {
-        self.remove::<R::Alone>(entity)
     }
 
     /// Records that a fragment of an entity is switched off or on, as

@@ -2,11 +2,11 @@
 
 use crate::entity::Entity;
 use crate::fragment::{
-    ConstShared, FragmentRole, IsValue, MapEntities, PerChunk, Plain, PlainField, PlainVariant,
-    Shared,
+    ConstShared, IsValue, MapEntities, PerChunk, Plain, PlainField, PlainVariant, Shared,
+    TypeInRole,
 };
 use crate::processor::States;
-use crate::query::{ChunkView, QueryError, WithRole};
+use crate::query::{ChunkView, QueryError, With};
 use crate::world::World;
 
 /// Says of an entity that it lives within a state: when that is left, [`state_transition`](super::state_transition) destroys
@@ -88,13 +88,13 @@ pub(super) fn destroy_within<S: States>(world: &mut World, state: S) -> Result<(
 }
 
 /// Destroys those in chunks for which `filter` is true, of all who have something in a role.
-fn destroy_in<R: FragmentRole>(
+fn destroy_in<R: TypeInRole>(
     world: &mut World,
     filter: impl Fn(&ChunkView<'_>) -> bool + Send + Sync,
 ) -> Result<(), QueryError> {
     // Not known: nobody has it. To look for it would make it known.
-    if world.registry().of_role::<R>().is_some() {
-        let all = world.matching::<WithRole<R>>()?;
+    if world.registry().of::<R>().is_some() {
+        let all = world.matching::<With<R>>()?;
         all.filter_chunks(filter).destroy();
     }
     Ok(())

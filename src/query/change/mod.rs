@@ -12,7 +12,7 @@ mod ways;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, FragmentRole, Shared, SharedFragment, Value, WithShared};
+use crate::fragment::{Bundle, Shared, SharedFragment, Value, WithShared};
 use crate::panics::{after, first, note, refused, resume};
 use crate::query::matches::Matches;
 use crate::query::sees_chunk::{SeesChunk, and};
@@ -278,7 +278,17 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         })
     }
 
-    /// Takes fragments away and drops them; how many entities had one of them.
+    /// Takes fragments away and drops them; how many entities had one of them. What is shared, or the chunk's, goes by its role:
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..100).map(|n| (n,).const_shared(n % 2)))?;
+    /// let gone = world.matching::<With<i32>>()?.sharing(&1).remove::<ConstShared<i32>>()?;
+    /// assert_eq!(gone, 50);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A fragment stands in `Gone` twice
@@ -385,28 +395,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         let value = unsafe { Value::take(info, (&raw const value).cast()) };
         let given = (info.id(), world.shared.intern(info, value));
         world.sharing_one(given, |world| share(world, &matches, &seen, number, given))
-    }
-
-    /// Takes away what plays a [role](FragmentRole): a shared value, a const shared one, or a chunk fragment; how many
-    /// entities had one.
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let _ = world.create_batch((0..100).map(|n| (n,).const_shared(n % 2)))?;
-    /// let gone = world.matching::<With<i32>>()?.sharing(&1).remove_role::<ConstShared<i32>>()?;
-    /// assert_eq!(gone, 50);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`remove`](Self::remove).
-    ///
-    /// # Panics
-    /// As for that.
-    pub fn remove_role<R: FragmentRole>(self) -> Result<usize, WorldError> {
-        self.remove::<R::Alone>()
     }
 
     /// Moves the entities to another world of the same universe, where they keep their ids; how many.

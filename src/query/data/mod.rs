@@ -17,7 +17,7 @@ use crate::memory;
 use crate::query::{ChunkView, QueryError, Requirements};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-pub use has::{Has, HasRole};
+pub use has::Has;
 pub(super) use sealed::Sealed;
 
 /// "Not there."
@@ -29,7 +29,7 @@ mod sealed {
 }
 
 /// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`,
-/// [`Entity`](crate::entity::Entity), [`Has<T>`], [`HasRole<R>`],
+/// [`Entity`](crate::entity::Entity), [`Has<T>`],
 /// [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
 /// [`PerChunk<T>`](crate::fragment::PerChunk), `Option`s of these three,
 /// [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of these.
@@ -76,8 +76,8 @@ mod sealed {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a query can lend",
     note = "fragments and tags are lent as `&T`, `&mut T`, `Option<&T>` or `Option<&mut T>`; shared and chunks' ones as \
-            `Shared<T>`, `Option<Shared<T>>` and the like; the filter `With<T>` asks for one and lends nothing; `Has<T>` and \
-            `HasRole<Shared<T>>` say whether it is there; `Entity` is the handle, and all that is asked for who only counts"
+            `Shared<T>`, `Option<Shared<T>>` and the like; the filter `With<T>` asks for one and lends nothing; `Has<T>` says \
+            whether it is there; `Entity` is the handle, and all that is asked for who only counts"
 )]
 pub unsafe trait QueryData: Sealed {
     /// What is lent of one entity.

@@ -4,14 +4,14 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use crate::archetype::{Cursor, Lists, NO_COLUMN, is_newer};
-use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet, NoFragment};
+use crate::fragment::{
+    Fragment, FragmentId, FragmentRegistry, FragmentSet, NoFragment, TypeInRole,
+};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 mod or;
-mod role;
 
 pub use or::{ChunkFilter, Or};
-pub use role::{WithRole, WithoutRole};
 use sealed::Sealed;
 
 /// Schedules decide once, by what filters ask for, who may run side by side: a filter must say the same each time.
@@ -20,12 +20,11 @@ mod sealed {
 }
 
 /// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`],
-/// [`Moved`], [`Or<(Changed<A>, Changed<B>)>`](Or), [`WithRole<R>`], [`WithoutRole<R>`], `()`, and
-/// tuples of up to 8 of these, which must all agree.
+/// [`Moved`], [`Or<(Changed<A>, Changed<B>)>`](Or), `()`, and tuples of up to 8 of these, which must all agree.
 ///
-/// What the first ones are given are fragments and tags. A type that entities share, or that a
-/// chunk has one of, is another fragment, which its [role](crate::fragment::FragmentRole) names:
-/// `With<Team>` does not see who has a shared `Team`, [`WithRole<Shared<Team>>`](WithRole) does.
+/// The first three take a type in any of its [roles](TypeInRole). One that entities share, or that a
+/// chunk has one of, is another fragment, which its role names:
+/// `With<Team>` does not see who has a shared `Team`, `With<Shared<Team>>` does.
 /// And a tuple would be a fragment type of its own there: `(Without<A>, Without<B>)` excludes what has
 /// `A` or `B`, and `Without<(A, B)>` only what has the one fragment `(A, B)`, which is refused unless somebody has
 /// [registered](crate::fragment::FragmentRegistry::register) it. A filter is no fragment.
@@ -57,7 +56,7 @@ mod sealed {
     message = "`{Self}` is no filter of a query",
     label = "not a filter",
     note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Moved`, `Any<(A, B)>`, `Or<(Changed<A>, Changed<B>)>`, \
-            `WithRole<Shared<T>>`, `WithoutRole<Shared<T>>`, `()`, and tuples of up to 8; what is lent stands in one tuple before: \
+            `()`, and tuples of up to 8; `T` may be shared, `With<Shared<T>>`; what is lent stands in one tuple before: \
             `QueryRun<(&A, Option<&B>), With<C>>`"
 )]
 pub trait QueryFilter: Sealed {
@@ -98,7 +97,7 @@ pub trait QueryFilter: Sealed {
 }
 
 /// What observers may be asked for: filters that ask what an entity has, and not when that has changed. [`With<T>`],
-/// [`Without<T>`], [`Any<(A, B)>`], [`WithRole<R>`], [`WithoutRole<R>`], `()`, and tuples of these.
+/// [`Without<T>`], [`Any<(A, B)>`], `()`, and tuples of these.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -129,13 +128,30 @@ pub trait QueryFilter: Sealed {
     message = "`{Self}` is no filter of an observer",
     label = "asks for more than what an entity has",
     note = "`Changed<Velocity>` and `Moved` ask when something has changed, and observers hear of what comes and goes: they are asked \
-            for `With<T>`, `Without<T>`, `Any<(A, B)>`, `WithRole<Shared<T>>`, `WithoutRole<Shared<T>>`, `()`, and tuples of these"
+            for `With<T>`, `Without<T>`, `Any<(A, B)>`, `()`, and tuples of these"
 )]
 pub trait CompositionFilter: QueryFilter {}
 
 // What only names a fragment in types is no fragment itself, as with `Shared`: not `Sync`.
 
-/// Entities that have the fragment or tag, switched on. In another role than that: [`WithRole`].
+/// Entities that have a type in one of its [roles](TypeInRole); a fragment or tag switched on.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// #[derive(PartialEq, Eq, Hash)]
+/// struct Team(u8);
+///
+/// let mut world = World::new();
+/// let red = world.create((1_u32,).shared(Team(1)))?;
+/// let none = world.create((2_u32,))?;
+/// let in_team = world.query::<Entity, With<Shared<Team>>>()?.single();
+/// assert_eq!(in_team, Some(red));
+/// let in_none = world.query::<Entity, Without<Shared<Team>>>()?.single();
+/// assert_eq!(in_none, Some(none));
+/// assert_eq!(world.query::<Entity, With<Team>>()?.count(), 0, "nobody has a fragment of that type");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// Whole chunks are lent with rows where it is [switched off](crate::query::Enabled), too: see
 /// [`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk), and
@@ -143,16 +159,26 @@ pub trait CompositionFilter: QueryFilter {}
 #[derive(Debug)]
 pub struct With<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
-/// Entities that do not have the fragment or tag, or have it switched off. In another role than that: [`WithoutRole`].
+/// Entities that do not have a type in one of its [roles](TypeInRole), or have the fragment or tag switched off.
 ///
 /// Whole chunks are lent with rows where it is on, too, if it can be [switched off](crate::query::Enabled): see
 /// [`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk).
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
-/// Entities that have one of a tuple's fragments or tags at least, switched on; whole chunks are lent with others, too, as
-/// for [`With`]. (Of other roles a
-/// [dynamic query](crate::query::DynamicQueryBuilder::any) can ask for one of several.)
+/// Entities that have one at least of a tuple's types, each in one of its [roles](TypeInRole), a fragment or tag switched on;
+/// whole chunks are lent with others, too, as for [`With`].
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// world.create((1_u32,).shared("red"))?;
+/// world.create((2_u32, 'a'))?;
+/// world.create((3_u32,))?;
+/// assert_eq!(world.query::<Entity, Any<(Shared<&str>, char)>>()?.count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Any<T>(PhantomData<fn() -> T>, NoFragment, Infallible);
 
@@ -212,9 +238,9 @@ pub struct Moved(NoFragment, Infallible);
 /// Implements a filter that asks of an archetype's composition, and of nothing in its chunks.
 macro_rules! asks_of_composition {
     ($filter:ident<$t:ident: $bound:path>, |$registry:ident, $requirements:ident| $require:expr) => {
-        impl<$t: $bound> crate::query::filter::Sealed for $filter<$t> {}
+        impl<$t: $bound> Sealed for $filter<$t> {}
 
-        impl<$t: $bound> crate::query::CompositionFilter for $filter<$t> {}
+        impl<$t: $bound> CompositionFilter for $filter<$t> {}
 
         impl<$t: $bound> QueryFilter for $filter<$t> {
             const SEES_ALL: bool = true;
@@ -243,12 +269,10 @@ macro_rules! asks_of_composition {
         }
     };
 }
-pub(super) use asks_of_composition;
-
-asks_of_composition!(With<T: Fragment>, |registry, requirements| {
+asks_of_composition!(With<T: TypeInRole>, |registry, requirements| {
     requirements.all(registry.register_met::<T>()?.id(), Access::None)
 });
-asks_of_composition!(Without<T: Fragment>, |registry, requirements| {
+asks_of_composition!(Without<T: TypeInRole>, |registry, requirements| {
     requirements.none(registry.register_met::<T>()?.id())
 });
 
@@ -388,11 +412,11 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 macro_rules! any {
     ($($part:ident),*) => {
-        impl<$($part: Fragment),*> Sealed for Any<($($part,)*)> {}
+        impl<$($part: TypeInRole),*> Sealed for Any<($($part,)*)> {}
 
-        impl<$($part: Fragment),*> CompositionFilter for Any<($($part,)*)> {}
+        impl<$($part: TypeInRole),*> CompositionFilter for Any<($($part,)*)> {}
 
-        impl<$($part: Fragment),*> QueryFilter for Any<($($part,)*)> {
+        impl<$($part: TypeInRole),*> QueryFilter for Any<($($part,)*)> {
             const SEES_ALL: bool = true;
 
             type Ids = ();

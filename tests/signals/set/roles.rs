@@ -52,7 +52,7 @@ fn a_shared_value_is_set_by_whatever_gives_one_be_it_an_equal_one() {
         }
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mine = Arc::clone(&seen);
-        let hear = world.observe_role::<Shared<Team>, ()>(Observed::SET, move |batch, _| {
+        let hear = world.observe::<Shared<Team>, ()>(Observed::SET, move |batch, _| {
             let lent = batch.for_each::<(Entity, Shared<Team>)>(|(entity, team)| {
                 mine.lock().unwrap().push((entity, *team));
             });
@@ -75,11 +75,11 @@ fn tags_chunk_fragments_and_const_shared_values_are_set_when_they_come() {
     let tag = watch_where::<Wet, ()>(&mut world, Observed::SET);
     let count = Arc::new(Mutex::new((0, 0)));
     let (mine, others) = (Arc::clone(&count), Arc::clone(&count));
-    let all = world.observe_role::<ConstShared<Team>, ()>(Observed::SET, move |batch, _| {
+    let all = world.observe::<ConstShared<Team>, ()>(Observed::SET, move |batch, _| {
         mine.lock().unwrap().0 += batch.len();
     });
     all.unwrap();
-    let all = world.observe_role::<PerChunk<u64>, ()>(Observed::SET, move |batch, _| {
+    let all = world.observe::<PerChunk<u64>, ()>(Observed::SET, move |batch, _| {
         others.lock().unwrap().1 += batch.len();
     });
     all.unwrap();

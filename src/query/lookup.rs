@@ -248,13 +248,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     /// let mut ants = batch.to_vec(&world);
     /// ants.reverse();
     /// let mut numbers = Query::<&mut u32>::new(&world)?;
-    /// numbers.lookup_mut(&mut world).for_each(&ants, |at, number| {
+    /// numbers.lookup_mut(&mut world).get_each(&ants, |at, number| {
     ///     *number.unwrap() += at as u32;
     /// });
     /// assert!(ants.iter().all(|&ant| world.get(ant).is_ok_and(|&number: &u32| number == 999)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn for_each(
+    pub fn get_each(
         &mut self,
         entities: &[Entity],
         mut each: impl FnMut(usize, Result<D::Item<'_>, WorldError>),

@@ -44,7 +44,7 @@ pub use change::QueryChange;
 pub use data::{Has, QueryData, ReadOnly};
 pub use dynamic::{
     DynamicChange, DynamicChunk, DynamicFilter, DynamicQuery, DynamicQueryBuilder,
-    DynamicResources, DynamicRun, Presence,
+    DynamicResources, DynamicRun,
 };
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;

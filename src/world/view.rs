@@ -3,8 +3,8 @@
 use crate::archetype::{Row, read_bit};
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentSet, SharedFragment,
-    TakeBundle, TypeInRole, Values, ValuesMut,
+    Bundle, Fragment, FragmentId, FragmentInfo, FragmentSet, SharedFragment, TakeBundle,
+    TypeInRole, Values,
 };
 use crate::world::{Version, World, WorldError};
 
@@ -334,14 +334,6 @@ impl EntityViewMut<'_> {
         self.world.chunk_fragment_mut(self.entity)
     }
 
-    /// The value of a fragment, to change, by its number: see [`World::get_dynamic_mut`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn get_dynamic_mut(&mut self, id: FragmentId) -> Result<ValuesMut<'_>, WorldError> {
-        self.world.get_dynamic_mut(self.entity, id)
-    }
-
     /// Gives it a value of one fragment: see [`World::set`].
     ///
     /// ```
@@ -400,73 +392,6 @@ impl EntityViewMut<'_> {
         self.world.remove::<B>(self.entity)
     }
 
-    /// Gives it values whose types are known at run time only: see [`World::add_dynamic`].
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create(('a',))?;
-    /// let legs = Value::new(world.registry(), 6_u8)?;
-    /// let number = legs.id();
-    /// let mut view = world.entity_mut(ant)?;
-    /// view.add_dynamic(DynamicBundle::new().with(legs))?;
-    /// *view.get_dynamic_mut(number)?.value::<u8>()? += 2;
-    /// assert_eq!(view.read().get::<u8>()?, &8);
-    /// assert!(view.remove_dynamic(&[number])?);
-    /// assert!(!view.read().has_dynamic(number)?);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn add_dynamic(&mut self, bundle: DynamicBundle) -> Result<&mut Self, WorldError> {
-        self.world.add_dynamic(self.entity, bundle)?;
-        Ok(self)
-    }
-
-    /// Takes those of these fragments away that it has; whether it had one: see [`World::remove_dynamic`].
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn remove_dynamic(&mut self, fragments: &[FragmentId]) -> Result<bool, WorldError> {
-        self.world.remove_dynamic(self.entity, fragments)
-    }
-
-    /// Takes those of the fragments away that it has, and gives it values whose types are known at run time only, in one
-    /// move: see [`World::swap_dynamic`].
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let caterpillar = world.create(('c', 16_u8))?;
-    /// let legs = world.registry().register::<u8>()?.id();
-    /// let wings = Value::new(world.registry(), 4_u16)?;
-    /// let mut view = world.entity_mut(caterpillar)?;
-    /// view.swap_dynamic(&[legs], DynamicBundle::new().with(wings))?;
-    /// assert!(!view.read().has::<u8>());
-    /// assert_eq!(view.read().get::<u16>()?, &4);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there.
-    pub fn swap_dynamic(
-        &mut self,
-        gone: &[FragmentId],
-        come: DynamicBundle,
-    ) -> Result<&mut Self, WorldError> {
-        self.world.swap_dynamic(self.entity, gone, come)?;
-        Ok(self)
-    }
-
     /// Takes fragments away and gives their values: see [`World::take`].
     ///
     /// # Errors
@@ -476,27 +401,6 @@ impl EntityViewMut<'_> {
     /// As there.
     pub fn take<B: TakeBundle>(&mut self) -> Result<B, WorldError> {
         self.world.take(self.entity)
-    }
-
-    /// Takes fragments away, by their numbers, and gives their values: see [`World::take_dynamic`].
-    ///
-    /// ```
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let ant = world.create((1_u8, 2_u16))?;
-    /// let ids: Vec<_> = world.composition(ant)?.iter().collect();
-    /// assert_eq!(world.entity_mut(ant)?.take_dynamic(&ids)?.len(), 2);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As there.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn take_dynamic(&mut self, fragments: &[FragmentId]) -> Result<DynamicBundle, WorldError> {
-        self.world.take_dynamic(self.entity, fragments)
     }
 
     /// Swaps fragments: see [`World::swap`].
@@ -532,19 +436,6 @@ impl EntityViewMut<'_> {
     /// As there.
     pub fn set_enabled<T: Fragment>(&mut self, enabled: bool) -> Result<&mut Self, WorldError> {
         self.world.set_enabled::<T>(self.entity, enabled)?;
-        Ok(self)
-    }
-
-    /// Switches a fragment off or on, by its number: see [`World::set_enabled_dynamic`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn set_enabled_dynamic(
-        &mut self,
-        id: FragmentId,
-        enabled: bool,
-    ) -> Result<&mut Self, WorldError> {
-        self.world.set_enabled_dynamic(self.entity, id, enabled)?;
         Ok(self)
     }
 

@@ -487,7 +487,7 @@ fn a_query_that_writes_chunk_fragments_is_refused() {
         "script",
         [query.build().unwrap()],
         move |mut params| {
-            let run = params.runs()[0].reborrow();
+            let run = params.runs()[0].reborrow_mut();
             let hot = |chunk: &ChunkView| chunk.chunk_fragment::<i64>() == Some(&7);
             run.filter_chunks(hot).for_each_chunk(|mut chunk| {
                 let heat = chunk.read(heat).unwrap().slice::<i64>().unwrap()[0];

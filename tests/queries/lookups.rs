@@ -65,7 +65,7 @@ fn a_lookup_finds_by_handle_what_the_query_sees_and_nothing_else() {
     let (mut seen, mut refused) = (Vec::new(), 0);
     numbers
         .lookup_mut(&mut world)
-        .for_each(&ants, |at, number| {
+        .get_each(&ants, |at, number| {
             seen.push(at);
             match number {
                 Ok(number) => *number += 1,

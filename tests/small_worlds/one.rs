@@ -38,7 +38,7 @@ fn entities_change_in_every_way_and_are_looked_up() {
     let [first, second] = lookup.get_disjoint_mut([all[0], all[1]]).unwrap();
     core::mem::swap(first.1, second.1);
     let mut found = 0;
-    lookup.for_each(&all, |_, result| {
+    lookup.get_each(&all, |_, result| {
         if let Ok((_, number, _)) = result {
             **number += 1;
             found += 1;

@@ -283,7 +283,7 @@ impl<P: Probe> Kept for KeptProbe<P> {
             _ => {
                 let mut next = 0;
                 let mut lookup = self.0.lookup_mut(world);
-                lookup.for_each(entities, |at, item| {
+                lookup.get_each(entities, |at, item| {
                     assert_eq!(at, next, "the order of {name}");
                     next += 1;
                     match item {

@@ -143,7 +143,7 @@ fn a_view_lends_the_fragments_of_one_entity_checked_and_optional() {
 }
 
 #[test]
-fn a_view_changes_what_is_known_by_its_number_and_what_its_chunk_has() {
+fn a_world_changes_what_is_known_by_its_number_and_a_view_what_its_chunk_has() {
     let mut world = World::new();
     let registry = world.registry();
     let legs = registry.register_enableable::<u8>().unwrap().id();
@@ -157,13 +157,12 @@ fn a_view_changes_what_is_known_by_its_number_and_what_its_chunk_has() {
         .unwrap();
     let mut view = world.entity_mut(ant).unwrap();
     view.set(Position(3.0, 4.0)).unwrap().set('a').unwrap();
-    view.add_dynamic(values)
-        .unwrap()
-        .set_enabled_dynamic(legs, false)
-        .unwrap();
-    let value = view.get_dynamic_mut(legs).unwrap();
+    world.add_dynamic(ant, values).unwrap();
+    world.set_enabled_dynamic(ant, legs, false).unwrap();
+    let value = world.get_dynamic_mut(ant, legs).unwrap();
     *value.value::<u8>().unwrap() += 2;
-    assert!(view.get_dynamic_mut(team).is_err(), "it is shared");
+    assert!(world.get_dynamic_mut(ant, team).is_err(), "it is shared");
+    let mut view = world.entity_mut(ant).unwrap();
     *view.find_mut::<char>().unwrap() = 'b';
     view.chunk_fragment_mut::<Bounds>().unwrap().0 = 8.0;
     assert!(view.chunk_fragment_mut::<Position>().is_err());
@@ -187,10 +186,11 @@ fn a_view_changes_what_is_known_by_its_number_and_what_its_chunk_has() {
     let all = read.fragments().map(|info| info.id());
     assert!(all.eq(read.composition().iter()));
 
-    assert!(view.remove_dynamic(&[legs, team, other]).unwrap());
-    assert!(!view.remove_dynamic(&[legs]).unwrap());
-    assert!(!view.read().has_dynamic(team).unwrap());
-    let composition = view.read().composition().clone();
+    assert!(world.remove_dynamic(ant, &[legs, team, other]).unwrap());
+    assert!(!world.remove_dynamic(ant, &[legs]).unwrap());
+    let view = world.entity(ant).unwrap();
+    assert!(!view.has_dynamic(team).unwrap());
+    let composition = view.composition().clone();
     assert_eq!(world.composition(ant).unwrap(), composition);
     assert_eq!(composition.len(), 3);
 }

@@ -9,7 +9,6 @@ use megachunk::FlawPlace;
 use megachunk::entity::Full;
 use megachunk::prelude::*;
 use megachunk::processor::Relation;
-use megachunk::query::Presence;
 use megachunk::world::{Lack, SystemError};
 
 use crate::rows::{Asleep, Counted, Hungry, Name};
@@ -114,7 +113,6 @@ fn what_tells_cases_apart_is_a_key() {
     assert_eq!(distinct(signals.into_iter().chain([named])), 3);
     assert_eq!(distinct([1, 2, 1].map(|capacity| Full { capacity })), 2);
     assert_eq!(distinct([Access::Read, Access::Write, Access::Read]), 2);
-    assert_eq!(distinct([Presence::All, Presence::Any]), 2);
     assert_eq!(distinct([Lack::Fragment, Lack::Match, Lack::Match]), 2);
     assert_eq!(distinct([Relation::Before, Relation::After]), 2);
     assert_eq!(distinct([Rate::EveryFrame, Rate::EveryFrame]), 1);

@@ -27,7 +27,7 @@ impl<'w> DynamicParams<'w> {
     /// The queries on the world, to be run, in the order in which they were given. No two lend the same in a way that
     /// conflicts: two at a time can be gone through, one within the other, say.
     ///
-    /// What takes a run by value is asked of one that is [lent on](DynamicRun::reborrow).
+    /// What takes a run by value is asked of one that is [lent on](DynamicRun::reborrow_mut).
     ///
     /// ```
     /// use megachunk::prelude::*;

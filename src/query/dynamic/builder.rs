@@ -11,17 +11,13 @@ use crate::world::World;
 pub(super) const LENDS: usize = 128;
 
 /// Whether a fragment has to be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Presence {
+#[derive(Clone, Copy, Debug)]
+enum Presence {
     /// It must be there.
     All,
-    /// Of all that are so marked, fragments and tags together, one must be there at least. (Several such lists beside each
-    /// other: [`DynamicQueryBuilder::any`].)
-    Any,
     /// It must not be there, or be switched off.
     None,
-    /// It may be there. Where nothing is marked [`All`](Self::All) or [`Any`](Self::Any), one of those that
-    /// may be there must be.
+    /// It may be there.
     Optional,
 }
 
@@ -62,8 +58,7 @@ impl<'w> DynamicQueryBuilder<'w> {
         }
     }
 
-    /// Asks for a fragment in this way: what all the others come down to.
-    pub fn require(mut self, presence: Presence, id: FragmentId, access: Access) -> Self {
+    fn require(mut self, presence: Presence, id: FragmentId, access: Access) -> Self {
         self.terms.push(Term {
             id,
             presence,
@@ -92,14 +87,14 @@ impl<'w> DynamicQueryBuilder<'w> {
         self.require(Presence::None, id, Access::None)
     }
 
-    /// The fragment may be there, and is lent then.
+    /// The fragment may be there, and is lent then. Where nothing has to be there, one of those that may be there must be.
     pub fn optional(self, id: FragmentId, access: Access) -> Self {
         self.require(Presence::Optional, id, access)
     }
 
     /// Of these one must be there at least, and switched on: each call asks for itself, as each
-    /// [`Any`](crate::query::Any) of a typed query does, and beside what is marked [`Presence::Any`]. Of no fragments none
-    /// is there.
+    /// [`Any`](crate::query::Any) of a typed query does. Of no fragments none is there. What is there of them is lent to who
+    /// asks for it as [`optional`](Self::optional), too.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -191,7 +186,7 @@ impl<'w> DynamicQueryBuilder<'w> {
     ///
     /// # Errors
     /// * [`FragmentError::Unknown`] for a number that the world's registry did not give out;
-    /// * [`QueryError::Contradiction`]: a fragment is excluded, and must be there or is to be lent;
+    /// * [`QueryError::Contradiction`]: a fragment is excluded, and must be there;
     /// * [`QueryError::Conflict`]: a fragment or resource is lent twice, one of them to be written;
     /// * [`FragmentError::Twice`]: a fragment or resource is lent twice to be read, or a switch is lent twice;
     /// * [`QueryError::NotEnableable`]: a fragment is to be switched that cannot be switched off;
@@ -201,7 +196,6 @@ impl<'w> DynamicQueryBuilder<'w> {
     /// * [`QueryError::TooMany`]: more than 128 fragments are to be lent.
     pub fn build(self) -> Result<DynamicQuery, QueryError> {
         let mut requirements = Requirements::new();
-        let mut marked = FragmentSet::new();
         let mut lends = Vec::new();
         for term in &self.terms {
             self.check(term)?;
@@ -209,10 +203,6 @@ impl<'w> DynamicQueryBuilder<'w> {
                 Presence::All => requirements.all(term.id, term.access),
                 Presence::Optional => requirements.optional(term.id, term.access),
                 Presence::None => requirements.none(term.id),
-                Presence::Any => {
-                    requirements.optional(term.id, term.access);
-                    marked.insert(term.id);
-                }
             }
             if term.access != Access::None {
                 lends.push(Lend {
@@ -223,9 +213,6 @@ impl<'w> DynamicQueryBuilder<'w> {
         }
         if lends.len() > LENDS {
             return Err(QueryError::TooMany { limit: LENDS });
-        }
-        if !marked.is_empty() {
-            requirements.any(marked);
         }
         for ids in &self.any {
             ids.iter().try_for_each(|id| self.info(id).map(drop))?;
@@ -297,11 +284,10 @@ impl<'w> DynamicQueryBuilder<'w> {
     fn check(&self, term: &Term) -> Result<(), QueryError> {
         let info = self.info(term.id)?;
         let name = || info.name().into();
-        match (info.kind(), term.presence, term.access) {
-            (_, _, Access::None) => Ok(()),
-            (_, Presence::None, _) => Err(QueryError::Contradiction { name: name() }),
-            (FragmentKind::Tag, ..) => Err(QueryError::NoValues { name: name() }),
-            (FragmentKind::Shared | FragmentKind::ConstShared, _, Access::Write) => {
+        match (info.kind(), term.access) {
+            (_, Access::None) => Ok(()),
+            (FragmentKind::Tag, _) => Err(QueryError::NoValues { name: name() }),
+            (FragmentKind::Shared | FragmentKind::ConstShared, Access::Write) => {
                 Err(QueryError::ReadOnly { name: name() })
             }
             _ => Ok(()),

@@ -13,7 +13,7 @@ mod query;
 mod resources;
 mod run;
 
-pub use builder::{DynamicQueryBuilder, Presence};
+pub use builder::DynamicQueryBuilder;
 pub use change::DynamicChange;
 pub use chunk::DynamicChunk;
 pub use filter::DynamicFilter;

@@ -67,13 +67,13 @@ impl<'q> DynamicRun<'q> {
     /// let mut heights = DynamicQuery::builder(&world).read(height).build()?;
     /// let mut heights = heights.on(&mut world)?;
     /// for (team, count) in [("red", 2), ("blue", 1)] {
-    ///     let mut of_team = heights.reborrow().filter_chunks(move |chunk| chunk.shared() == Some(&team));
+    ///     let mut of_team = heights.reborrow_mut().filter_chunks(move |chunk| chunk.shared() == Some(&team));
     ///     assert_eq!(of_team.count(), count);
     /// }
     /// assert_eq!(heights.count(), 3);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reborrow(&mut self) -> DynamicRun<'_> {
+    pub fn reborrow_mut(&mut self) -> DynamicRun<'_> {
         let filter = self.filter.as_deref();
         DynamicRun {
             query: self.query,

@@ -54,7 +54,7 @@ fn same(world: &World, handles: &[Entity]) -> bool {
     }
     let mut asked = handles.iter();
     let mut lookup = number.lookup(world);
-    lookup.for_each(handles, |at, number| {
+    lookup.get_each(handles, |at, number| {
         assert_eq!(asked.next(), Some(&handles[at]));
         assert_eq!(number.copied().map_err(text), told[at]);
     });
@@ -261,7 +261,7 @@ fn written<F: QueryFilter>(world: &mut World, handles: &[Entity]) -> bool {
         tables += usize::from(!lookup.table.is_empty());
         match at % 2 {
             0 => found = lookup.get_mut(handle).map_or(found, write),
-            _ => lookup.for_each(&[handle], |_, item| found = item.map_or(found, write)),
+            _ => lookup.get_each(&[handle], |_, item| found = item.map_or(found, write)),
         }
         assert_eq!(found.0, seen, "{handle}");
         let row = world.finder().find(handle);

@@ -3,7 +3,7 @@
 use megachunk::fragment::FragmentError;
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
-use megachunk::query::{Access, DynamicFilter, DynamicQuery, Presence, QueryError};
+use megachunk::query::{Access, DynamicFilter, DynamicQuery, DynamicQueryBuilder, QueryError};
 
 use crate::dynamic::{Asleep, Ids, Wet, seen};
 
@@ -20,20 +20,26 @@ fn two_lists_ask_for_one_of_each_as_two_of_a_typed_query_do() {
     let mut each = builder().any(&first).any(&second).build().unwrap();
     let all_four = [first, second].concat();
     let mut one_list = builder().any(&all_four).build().unwrap();
-    let marked = all_four.iter().fold(builder(), |builder, &id| {
-        builder.require(Presence::Any, id, Access::None)
-    });
-    let mut marked = marked.build().unwrap();
-    let beside = first.iter().fold(builder().any(&second), |builder, &id| {
-        builder.require(Presence::Any, id, Access::None)
-    });
-    let mut beside = beside.build().unwrap();
+    let lent = |builder: DynamicQueryBuilder<'_>| {
+        let lent = builder.optional(ids.number, Access::Write);
+        lent.optional(ids.small, Access::Read).build().unwrap()
+    };
+    let (mut lent_of_list, mut lent_beside) =
+        (lent(builder().any(&all_four)), lent(builder().any(&second)));
     let mut typed = Query::<Entity, (Any<(u32, u8)>, Any<(Asleep, Wet)>)>::new(&world).unwrap();
     assert_eq!(seen(&mut each, &mut world), [both, other]);
     assert_eq!(seen(&mut one_list, &mut world), [both, one, other]);
-    // What is marked is one list, beside the others.
-    assert_eq!(seen(&mut marked, &mut world), [both, one, other]);
-    assert_eq!(seen(&mut beside, &mut world), [both, other]);
+    // To be lent what may be there asks for nothing, where something has to be.
+    assert_eq!(seen(&mut lent_of_list, &mut world), [both, one, other]);
+    assert_eq!(seen(&mut lent_beside, &mut world), [both, other]);
+    let (small, number) = (ids.small, ids.number);
+    lent_beside
+        .on(&mut world)
+        .unwrap()
+        .for_each_chunk(|mut chunk| {
+            assert_eq!(chunk.read(small).is_ok(), chunk.has(small));
+            assert_eq!(chunk.write(number).is_ok(), chunk.has(number));
+        });
     let typed: Vec<Entity> = typed.on(&mut world).iter().collect();
     assert_eq!(typed, [both, other]);
     assert_eq!(each.explain(&world, none).unwrap().len(), 2);

@@ -2,7 +2,7 @@
 
 use megachunk::fragment::FragmentId;
 use megachunk::prelude::*;
-use megachunk::query::{Access, DynamicQuery, Presence};
+use megachunk::query::{Access, DynamicQuery};
 
 use crate::dynamic::{Asleep, Ids, Wet, seen};
 use crate::support::Dice;
@@ -128,6 +128,16 @@ fn typed_and_dynamic_queries_see_and_lend_the_same_rows() {
     }
 }
 
+/// Whether a fragment has to be there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Presence {
+    All,
+    /// One at least of all that are so marked.
+    Any,
+    None,
+    Optional,
+}
+
 /// One random requirement of each fragment: presence, or none.
 fn random_terms(dice: &mut Dice, ids: Ids) -> Vec<(Presence, FragmentId)> {
     let mut terms = Vec::new();
@@ -181,11 +191,22 @@ fn random_queries_see_what_their_definition_says_also_of_archetypes_that_come_la
         let mut queries: Vec<_> = (0..25)
             .map(|_| {
                 let terms = random_terms(&mut dice, ids);
-                let builder = terms
-                    .iter()
-                    .fold(DynamicQuery::builder(&world), |builder, &(presence, id)| {
-                        builder.require(presence, id, Access::None)
-                    });
+                let mut builder = DynamicQuery::builder(&world);
+                let mut any = Vec::new();
+                for &(presence, id) in &terms {
+                    builder = match presence {
+                        Presence::All => builder.with(id),
+                        Presence::None => builder.without(id),
+                        Presence::Optional => builder.optional(id, Access::None),
+                        Presence::Any => {
+                            any.push(id);
+                            builder
+                        }
+                    };
+                }
+                if !any.is_empty() {
+                    builder = builder.any(&any);
+                }
                 (builder.build().unwrap(), terms)
             })
             .collect();

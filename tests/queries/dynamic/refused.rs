@@ -4,7 +4,7 @@ use core::alloc::Layout;
 
 use megachunk::fragment::{FragmentError, FragmentId};
 use megachunk::prelude::*;
-use megachunk::query::{Access, DynamicQuery, Presence};
+use megachunk::query::{Access, DynamicQuery};
 
 use crate::dynamic::Ids;
 
@@ -28,11 +28,6 @@ fn contradictions_and_conflicts_are_errors_when_the_query_is_built() {
         .build()
         .unwrap_err();
     assert!(matches!(contradiction, QueryError::Contradiction { .. }));
-    let lent = builder()
-        .require(Presence::None, ids.number, Access::Read)
-        .build()
-        .unwrap_err();
-    assert!(matches!(lent, QueryError::Contradiction { .. }));
     for builder in [
         builder().write(ids.number).write(ids.number),
         builder().read(ids.number).write(ids.number),

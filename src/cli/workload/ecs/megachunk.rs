@@ -173,7 +173,7 @@ fn get_each(world: &World, ids: &[Entity]) -> Tally {
 
 fn get_slice(world: &World, ids: &[Entity]) -> Tally {
     let mut tally = Tally::default();
-    positions(world).lookup(world).for_each(ids, |_, position| {
+    positions(world).lookup(world).get_each(ids, |_, position| {
         tally.add(done(position).0[0]);
     });
     tally

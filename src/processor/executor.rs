@@ -1,6 +1,6 @@
 //! The executor: runs a segment's processors, one after the other or side by side.
 //!
-//! Side by side: the calling thread and [helpers](crate::sync::helpers) in the current rayon pool, or
+//! Side by side: the calling thread and [helpers](crate::workers::helpers) in the current rayon pool, or
 //! of a program's own, take vertices that wait for nobody, from a [bag](crate::sync::graph::Bag) those that do so at
 //! the beginning, from a [queue](crate::sync::queue) those that have become free. Who has finished
 //! one goes on with a vertex that has waited for it alone, and puts others into the queue. Nobody
@@ -27,10 +27,10 @@ use crate::processor::watch::Watch;
 use crate::span;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::caller::Caller;
-use crate::sync::fork_join;
 use crate::sync::graph::Doorbell;
-use crate::sync::helpers::{Call, with_helpers};
+use crate::workers::caller::Caller;
+use crate::workers::fork_join;
+use crate::workers::helpers::{Call, with_helpers};
 use crate::world::World;
 
 /// The processors of a schedule, by their numbers.

@@ -8,8 +8,8 @@ use std::time::Instant;
 use crate::fragment::Lone;
 use crate::processor::Seen;
 use crate::processor::runner::{Failure, Runner};
-use crate::sync::caller::{Measured, Took};
-use crate::sync::current;
+use crate::workers::caller::{Measured, Took};
+use crate::workers::current;
 
 /// A processor at work. One thread has it at a time.
 pub(super) struct Member {

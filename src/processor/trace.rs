@@ -11,7 +11,7 @@ use crate::processor::executor::MemberCell;
 use crate::processor::member::{Mode, OWN, calling_thread};
 use crate::processor::segment::Segment;
 use crate::processor::stopwatch::Call;
-use crate::sync::current;
+use crate::workers::current;
 
 /// When what ran on which thread: from [`Schedule::take_trace`].
 pub struct Trace {

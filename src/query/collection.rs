@@ -11,7 +11,7 @@ use crate::query::matches::Match;
 use crate::query::rows::lend_rows;
 use crate::query::run::Scope;
 use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun, ReadOnly};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::{SliceReport, World, WorldError};
 
 /// Spans in a task of a thread.

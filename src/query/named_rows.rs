@@ -12,7 +12,7 @@ use crate::query::masks::masked;
 use crate::query::requirements::Mask;
 use crate::query::run::Scope;
 use crate::query::{Query, QueryData, QueryFilter};
-use crate::sync::fork_join::{map, threads};
+use crate::workers::fork_join::{map, threads};
 use crate::world::World;
 
 /// Into so many pieces a thread's share is cut, if there is as much.

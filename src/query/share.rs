@@ -1,14 +1,14 @@
 //! Sharing chunks, or rows of them, out among the threads of the current rayon pool.
 //!
 //! Every thread that has time works off a share of the numbers, from its front; who is done takes from the back of
-//! another's (see [`fork_join`](crate::sync::fork_join)). Whole chunks differ much in what they cost, when filters pass
+//! another's (see [`fork_join`](crate::workers::fork_join)). Whole chunks differ much in what they cost, when filters pass
 //! most of them by and the rest is long: shares that are fixed at the start would leave threads waiting at the end.
 
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk};
-use crate::sync::fork_join::{share, threads};
 use crate::sync::shares::Piece;
+use crate::workers::fork_join::{share, threads};
 use crate::world::World;
 
 /// Into so many pieces each share is cut, if there are as many numbers.

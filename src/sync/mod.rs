@@ -12,20 +12,12 @@
 //!   be counted and at which a thread can be frozen for ever (see [`probe`]).
 
 pub mod atomic;
-#[cfg(all(feature = "world", not(loom)))]
-pub(crate) mod caller;
-#[cfg(feature = "world")]
-pub(crate) mod current;
 #[cfg(feature = "world")]
 pub mod end;
-#[cfg(feature = "world")]
-pub(crate) mod fork_join;
 pub mod gate;
 pub mod geometry;
 #[cfg(feature = "world")]
 pub mod graph;
-#[cfg(feature = "world")]
-pub(crate) mod helpers;
 pub(crate) mod lease;
 pub(crate) mod local;
 #[cfg(loom)]
@@ -66,7 +58,7 @@ pub use loom::{cell::UnsafeCell, sync::Arc, thread};
 pub use std::{sync::Arc, thread};
 
 #[cfg(loom)]
-pub(crate) use modelled::{caller, local_to_threads as thread_local};
+pub(crate) use modelled::local_to_threads as thread_local;
 #[cfg(shuttle)]
 pub(crate) use shuttle::thread_local;
 #[cfg(not(any(loom, shuttle)))]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use super::fork_join;
-use super::helpers::{Call, with_helpers};
 use super::local::{Lag, Lagging, Node, Registry};
+use crate::workers::fork_join;
+use crate::workers::helpers::{Call, with_helpers};
 
 /// A thread's cache in a model's hands. Dropped, it does what the end of its thread does.
 pub trait ThreadCache: Send {

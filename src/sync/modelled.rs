@@ -267,19 +267,3 @@ macro_rules! local_to_threads {
     };
 }
 pub(crate) use local_to_threads;
-
-/// For whom helpers work, where there are no spans and nothing is measured.
-pub(crate) mod caller {
-    /// Nobody of whom there is anything to say.
-    pub(crate) struct Caller;
-
-    impl Caller {
-        pub(crate) fn here() -> Self {
-            Self
-        }
-
-        pub(crate) fn help<R>(&self, work: impl FnOnce() -> R) -> R {
-            work()
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! `Mutex`: for the references, whose subject it is to wait.
 //!
 //! The product takes one in six places, where nobody waits for what another does meanwhile: a helper that panicked puts
-//! the panic where its caller finds it (`helpers`), an observing processor's closure goes to a world and comes back from it
+//! the panic where its caller finds it (`workers/helpers.rs`), an observing processor's closure goes to a world and comes back from it
 //! (`processor/observing.rs`), its calls are noted where its schedule finds them, while they are measured
 //! (`processor/stopwatch.rs`), a world's label is set and read (`world/seat.rs`), and a flush whose world was taken away from it leaves the numbers of the shared values that
 //! it held, if any, where that world finds them (`world/seat.rs`), and a chunk's error is kept where a walk on several threads

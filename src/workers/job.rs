@@ -4,8 +4,8 @@ use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
-use crate::sync::current;
-use crate::sync::helpers::{Call, Kept, Unanswered};
+use crate::workers::current;
+use crate::workers::helpers::{Call, Kept, Unanswered};
 
 /// A part of parallel work, for a thread that has time for it: what [`Workers::spawn`](super::Workers::spawn) is given.
 ///

@@ -88,7 +88,15 @@
 //! is run on a thread as long as [`with_workers`] holds asks its workers, whoever has begun it: also a job of rayon's
 //! that a `rayon::join` within takes.
 
+// How the library asks: calls, and who helps with them. Only rooms of the crate see these.
+#[cfg(not(loom))]
+pub(crate) mod caller;
+pub(crate) mod current;
+pub(crate) mod fork_join;
+pub(crate) mod helpers;
 mod job;
+#[cfg(loom)]
+mod modelled;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod workers;
 
@@ -97,8 +105,11 @@ use std::sync::Arc;
 pub use job::Job;
 pub use workers::Workers;
 
+#[cfg(loom)]
+pub(crate) use modelled::caller;
+
 use crate::panics::{note, resume};
-use crate::sync::current::Current;
+use crate::workers::current::Current;
 
 /// So many threads are asked at most, however many workers say that they have.
 pub const MOST_THREADS: usize = 256;

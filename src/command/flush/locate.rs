@@ -9,7 +9,7 @@ use crate::command::flush::{Cost, Lost, Part};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::memory::prefetch;
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::World;
 
 /// A command at its entity.

@@ -24,7 +24,7 @@ use crate::index::relationship::sources::Sources;
 use crate::index::relationship::{Relationship, RelationshipIndex};
 use crate::panics::{after, end_all, resume_alone};
 use crate::query::{QueryData, QueryFilter, QueryRun};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 
 /// Rows in a task of a thread: some microseconds, where they lie all over the memory.
 const TOGETHER: usize = 256;

@@ -21,7 +21,7 @@ pub use time::Time;
 use crate::panics::{Panicked, after, end_all, first, forget, note, resume, said, tell};
 use crate::processor::ScheduleError;
 use crate::span::{self, Around};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 
 /// How long [`App::run`] sleeps at most where no tick is to come.
 const IDLE: Duration = Duration::from_millis(10);

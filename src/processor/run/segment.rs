@@ -20,7 +20,7 @@ use crate::processor::watch::Watch;
 use crate::processor::{Execution, Schedule};
 use crate::span;
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::World;
 
 impl Schedule {

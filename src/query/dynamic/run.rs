@@ -13,7 +13,7 @@ use crate::query::masks::masked;
 use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryError};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::{Lack, SliceReport, Version, World, WorldError};
 
 /// A dynamic query on a world: goes from chunk to chunk, in the order of archetypes and chunks.

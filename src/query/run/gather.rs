@@ -16,7 +16,7 @@ use crate::query::matches::Match;
 use crate::query::requirements::Mask;
 use crate::query::run::visit::Chunks;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun, rows};
-use crate::sync::fork_join::{map, threads};
+use crate::workers::fork_join::{map, threads};
 
 /// Into so many blocks a thread's share of the rows is cut, if they are long enough.
 const BLOCKS: usize = 16;

@@ -9,8 +9,8 @@ use crate::query::matches::Match;
 use crate::query::run::visit::{Chunks, lend_rows, lend_stretches};
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
-use crate::sync::fork_join::{share, threads};
 use crate::sync::shares::Piece;
+use crate::workers::fork_join::{share, threads};
 
 /// Of as many chunks for each thread or fewer, rows are shared out instead of chunks: who gets one more would
 /// make the others wait for long.

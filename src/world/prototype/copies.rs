@@ -12,7 +12,7 @@ use crate::entity::{Entity, EntityIndex, Full};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::panics::{Panicked, after, first, note, resume};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::bundles::Completed;
 use crate::world::taken::TakenIn;
 use crate::world::watch::{CREATED, NOWHERE, SET, WatchedRows};

@@ -6,7 +6,7 @@
 
 use crate::archetype::{Archetype, Chunk, read_bit};
 use crate::fragment::{FragmentInfo, FragmentKind};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::World;
 use crate::world::snapshot::besides;
 use crate::world::snapshot::checksum::{Checksum, avalanche};

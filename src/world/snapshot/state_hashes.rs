@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::entity::Entity;
 use crate::fragment::FragmentKind;
 use crate::shown::shown;
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::World;
 use crate::world::snapshot::checksum::avalanche;
 use crate::world::snapshot::content::{Column, Content, Looked, Piece};

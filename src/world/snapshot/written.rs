@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentInfo, WrittenForm};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 

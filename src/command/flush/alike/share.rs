@@ -10,8 +10,8 @@ use crate::command::flush::alike::{Kept, Same};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::memory::prefetch;
-use crate::sync::fork_join;
 use crate::sync::geometry::WORD_BITS;
+use crate::workers::fork_join;
 
 /// So many entities are looked up before the first of them is marked.
 const TOGETHER: usize = 64;

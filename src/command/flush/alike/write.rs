@@ -12,8 +12,8 @@ use crate::command::flush::memory::{Entries, Memory, Room};
 use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::net::Net;
 use crate::command::lane::NONE;
-use crate::sync::fork_join;
 use crate::sync::geometry::WORD_BITS;
+use crate::workers::fork_join;
 
 /// Writes the rows that are named, chunk by chunk.
 pub(super) struct Writer<'a> {

@@ -18,7 +18,7 @@ use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
 use crate::command::flush::{Cost, Part};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::World;
 use find::runs;
 use plan::{Planned, plan};

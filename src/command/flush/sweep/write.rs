@@ -7,7 +7,7 @@ use crate::command::flush::memory::{Entries, Memory, Room};
 use crate::command::flush::merge::Values;
 use crate::command::flush::sweep::plan::Planned;
 use crate::command::lane::NONE;
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 
 /// Writes rows and commands, on several threads or on one.
 pub(super) fn write(

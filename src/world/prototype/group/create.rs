@@ -4,7 +4,7 @@ use super::{Group, Lead};
 use crate::archetype::Chunk;
 use crate::entity::{Entity, EntityMap};
 use crate::panics::{first, resume};
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::prototype::claim::{Claim, Claims, by_order};
 use crate::world::prototype::copies::Order;
 use crate::world::{World, WorldError};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::entity::Entity;
 use crate::fragment::FragmentRegistry;
-use crate::sync::fork_join;
+use crate::workers::fork_join;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::besides::forms_by_name;
 use crate::world::snapshot::chunk_form::ChunkForm;

@@ -12,7 +12,7 @@
 //! [`caller`](super::caller).
 //!
 //! Invariant: [`Shares`], or a [`Bag`], give each number to one worker, once; that worker alone touches the
-//! [slot](super::slots) of this number, until all have joined.
+//! [slot](crate::sync::slots) of this number, until all have joined.
 
 use core::ops::Range;
 use std::error::Error;
@@ -21,11 +21,11 @@ use std::sync::OnceLock;
 
 use super::caller::Caller;
 use super::current::{self, Current};
-use super::graph::Bag;
 use super::helpers::with_helpers;
-use super::shares::{Piece, Shares};
-use super::slots::Slots;
 use crate::panics::{note, resume, tell};
+use crate::sync::graph::Bag;
+use crate::sync::shares::{Piece, Shares};
+use crate::sync::slots::Slots;
 
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;

@@ -3,7 +3,7 @@
 //!
 //! A job that nobody has time for stays in the pool's queue. Rayon's scopes wait for it all the
 //! same, for ever if the threads of the pool are busy with something that does not end. Here the
-//! asking thread does what is left, closes a [gate](super::gate), and waits for those alone who
+//! asking thread does what is left, closes a [gate](crate::sync::gate), and waits for those alone who
 //! have come in: a job that is begun later finds it closed.
 //!
 //! Invariant: what helpers borrow is there as long as one is inside. A job itself borrows nothing: it shares the
@@ -21,11 +21,11 @@ use std::sync::Arc;
 #[cfg(not(loom))]
 use crossbeam_utils::CachePadded;
 
-use super::atomic::{AtomicUsize, Ordering};
 use super::current::{self, Current};
-use super::gate::Gate;
-use super::{Mutex, mutant, nap, thread};
 use crate::panics::{Panicked, first, forget, note, resume};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::gate::Gate;
+use crate::sync::{Mutex, mutant, nap, thread};
 use crate::workers::Job;
 
 /// What a helper is called for, with the call, so that it can call others, and its number, from 1.

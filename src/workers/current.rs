@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::helpers::Kept;
-use super::thread_local;
 use crate::panics::{Panicked, forget, note, said, tell};
+use crate::sync::thread_local;
 use crate::workers::{Job, MOST_THREADS, Workers};
 
 /// Whose threads a thread asks.
@@ -323,7 +323,7 @@ impl Scopes {
         };
         // Ordering: Relaxed: a count that nothing follows from.
         kept.retain(|(of, kept)| {
-            let waits = kept.load(super::atomic::Ordering::Relaxed) > 0;
+            let waits = kept.load(crate::sync::atomic::Ordering::Relaxed) > 0;
             of.strong_count() > 0 && (waits || is_used(kept))
         });
     }
@@ -427,7 +427,7 @@ fn next_number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     // Ordering: Relaxed: a number, given out once.
     let at = NEXT.fetch_add(1, Ordering::Relaxed) % NUMBERS;
-    let name = super::thread::current().name().map(Arc::from);
+    let name = crate::sync::thread::current().name().map(Arc::from);
     let mut names = names();
     if names.len() <= at as usize {
         names.resize(at as usize + 1, None);
@@ -458,7 +458,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::sync::helpers::{Call, with_helpers};
+    use crate::workers::helpers::{Call, with_helpers};
 
     /// Says how many there are, and panics as it ends, if it is to.
     struct Few(usize, Option<Arc<AtomicUsize>>);

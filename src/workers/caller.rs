@@ -32,9 +32,9 @@ use tracing::level_filters::{LevelFilter, STATIC_MAX_LEVEL};
 use tracing::span::Span;
 use tracing::subscriber::NoSubscriber;
 
-use super::thread_local;
 use crate::panics::tell;
 use crate::span::Kept;
+use crate::sync::thread_local;
 
 thread_local! {
     /// The number of what is measured on this thread, the last in its list; 0 if nothing is.

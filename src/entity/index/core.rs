@@ -19,7 +19,7 @@
 //! * exists, locate (`living`): a load of the slot word (that load).
 //! * publish (`living`): a compare-and-swap of the slot word that names the version (that
 //!   compare-and-swap).
-//! * destroy (`death`, `deaths`): a compare-and-swap of the group word condemns up to 16 entities whose
+//! * destroy (`deaths`): a compare-and-swap of the group word condemns up to 16 entities whose
 //!   slot words were checked, and thereby says that this call is the one that destroys them; then each
 //!   slot word is stored even (that store, for each). Another call that comes upon a condemned entity
 //!   makes the slot word even itself, before it says that the entity is dead.

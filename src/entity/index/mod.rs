@@ -6,15 +6,11 @@ mod cache;
 mod check;
 mod claim;
 mod core;
-mod death;
 mod deaths;
-mod few;
 mod free_words;
 mod freed;
 mod group;
 mod iter;
-#[cfg(all(test, not(loom)))]
-pub(crate) mod last_versions;
 mod living;
 mod lowest;
 #[cfg(loom)]
@@ -28,7 +24,6 @@ mod release;
 #[cfg(not(loom))]
 mod restore;
 mod rewind;
-mod scatter;
 mod session;
 mod shared;
 mod slot;
@@ -36,7 +31,6 @@ mod span;
 mod summary;
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod thinly;
 mod wide;
 
 use ::core::fmt;

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::few;
+use super::deaths::few;
 use super::free_words::FreeWords;
 use super::lowest::Lowest;
 use super::opened::Opened;

@@ -1,6 +1,6 @@
 //! How one entity dies: condemned by its group word, then buried in its slot.
 //!
-//! Many at once die by the same steps, in `deaths`.
+//! Many at once die by the same steps.
 
 use crate::entity::index::core::Core;
 use crate::entity::index::{group, slot};

@@ -82,7 +82,12 @@ pub(super) fn destroy_apart(
 /// Destroys the first entities of [some](are_some), or of those that [are in order](are_in_order), as many as live, and counts their deaths; how many those are.
 /// Lock-free.
 #[inline(never)]
-pub(super) fn destroy(core: &Core, cache: &mut Cache, tally: &Tally, entities: &[Entity]) -> usize {
+pub(in crate::entity::index) fn destroy(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    entities: &[Entity],
+) -> usize {
     if let &[entity] = entities {
         return destroy_one(core, cache, tally, entity);
     }

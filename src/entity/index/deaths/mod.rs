@@ -8,7 +8,7 @@
 //!
 //! | who dies | way |
 //! |---|---|
-//! | one, by itself | `Core::try_kill`, and if that fails `kill_slowly` (`death`) |
+//! | one, by itself | `Core::try_kill`, and if that fails `kill_slowly` (`one`) |
 //! | of a slice: up to `few::MOST`, the first and the last less than two slots apart for each (of more than `few::MOST_IN_NO_ORDER` the first two are neighbours, too), not begun by a whole group in order | `few::destroy` |
 //! | up to `few::MOST` in ascending order, from one to the next at most `few::WIDEST` slots on average | `few::destroy` |
 //! | fewer than [`FEWEST`], or up to `few::MOST_APART` of which the first [`FEWEST`] are, any three one after the other, of three claim words | `few::destroy_apart` |
@@ -22,12 +22,20 @@
 //! | a world's own in an ordered universe | the same three, `…_at_once`: the thread keeps no slot (`ordered`, `placed`, `owned`) |
 //! | a world's own of the last versions of their slots | as one by itself |
 
+pub(super) mod few;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod last_versions;
+mod one;
+mod scatter;
+mod thinly;
+
+use few::Siblings;
+
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
-use crate::entity::index::few::Siblings;
 use crate::entity::index::freed::Freed;
+use crate::entity::index::group;
 use crate::entity::index::wide::{self, Expected};
-use crate::entity::index::{few, group, scatter, thinly};
 use crate::entity::{DestroyReport, Entity};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::slot::{self, LAST_VERSION};
-use super::{Buried, EntityIndex};
 use crate::entity::Entity;
+use crate::entity::index::slot::{self, LAST_VERSION};
+use crate::entity::index::{Buried, EntityIndex};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
 

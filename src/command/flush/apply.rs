@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use crate::archetype::{Archetype, Chunk, Column, Row, Stock, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
-use crate::command::flush::merge::{Along, Group, Values, Work};
 use crate::command::flush::ops::FlushOp;
 use crate::command::flush::plan::{Plan, Task, Way};
+use crate::command::flush::work::{Along, Group, Values, Work};
 use crate::command::lane::NONE;
 use crate::command::payload::PayloadColumn;
 use crate::entity::Entity;

@@ -4,8 +4,8 @@
 
 use core::mem::{MaybeUninit, take};
 
-use crate::command::flush::alike::Share;
 use crate::command::flush::locate::{Item, Spot};
+use crate::command::flush::marks::Share;
 
 /// Lists with an entry for each command. They are emptied before use; only their room is kept.
 #[derive(Debug, Default)]

@@ -6,25 +6,25 @@
 //! 2. What they created joins the world ([`link`], [`join`]).
 //! 3. Commands are brought to the chunks of their entities ([`mod@locate`]) and merged to one net change for
 //!    each ([`mod@merge`]); those that come in the order of rows, by runs of them ([`mod@sweep`]); those that all do the same,
-//!    by marks on rows ([`mod@alike`]).
+//!    by marks on rows ([`marks`]).
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.
 //!
-//! A few commands go the [short way](few): the same steps without what only many are worth. All ways that commands go, of
+//! A few commands go the [short way](short_way): the same steps without what only many are worth. All ways that commands go, of
 //! which the first is taken that takes them; what comes out is the same, bit for bit:
 //!
 //! | way | taken if | up to |
 //! |---|---|---|
-//! | [`alone`], a single command | one recorder has left something, plainly, in a queue that nobody else has, and [`set_flush_threads_from`](World::set_flush_threads_from) is not set; the command is no closure, switch or shared value, nobody watches what it does, and there is room where the entity goes | one |
-//! | `alone::alike` | one recorder, as above; all do the same to entities of one archetype (to die, each another one); no value that lies in the world has to be dropped | `alone::ALIKE` |
-//! | [`few`] | no closures, switches or shared values among them, at most `few::kinds::OPS` ops, no entity that is only reserved, no chunk that may go as a whole; fewer than `set_flush_threads_from` says | `few::FEW`; `few::APART`, if they seem to be for entities in chunks of their own: asked of the first `few::LOOK` pairs, by `few::GAP` |
+//! | [`lone_recorder`], a single command | one recorder has left something, plainly, in a queue that nobody else has, and [`set_flush_threads_from`](World::set_flush_threads_from) is not set; the command is no closure, switch or shared value, nobody watches what it does, and there is room where the entity goes | one |
+//! | `lone_recorder::one_op` | one recorder, as above; all do the same to entities of one archetype (to die, each another one); no value that lies in the world has to be dropped | `lone_recorder::ALIKE` |
+//! | [`short_way`] | no closures, switches or shared values among them, at most `short_way::kinds::OPS` ops, no entity that is only reserved, no chunk that may go as a whole; fewer than `set_flush_threads_from` says | `short_way::FEW`; `short_way::APART`, if they seem to be for entities in chunks of their own: asked of the first `short_way::LOOK` pairs, by `short_way::GAP` |
 //! | [`mod@sweep`] | rows in order: at least `sweep::find::LEAST` commands in a run on average, but for `sweep::find::SHORT` runs; each entity lies in the world | |
-//! | [`mod@alike`] | all do the same, and twice as once; at most `alike::rows::SPARSE` rows of the world for each command, and its chunks no farther apart than that many, or `alike::rows::CLOSE`; of values that are numbered at most `alike::OPS` ops' and `alike::ROW_BITS` bits of rows | |
+//! | [`marks`] | all do the same, and twice as once; at most `marks::rows::SPARSE` rows of the world for each command, and its chunks no farther apart than that many, or `marks::rows::CLOSE`; of values that are numbered at most `marks::OPS` ops' and `marks::ROW_BITS` bits of rows | |
 //! | [`mod@locate`] and [`mod@merge`], the general way | else | |
 //!
-//! `alone` asks `few` itself, up to `alone::ALIKE` commands that nobody watches; whatever it does not take is left to the
-//! rounds. These ask `few` for all commands of a round, and where there are closures for each batch between two of them; the
+//! `lone_recorder` asks `short_way` itself, up to `lone_recorder::ALIKE` commands that nobody watches; whatever it does not take is left to the
+//! rounds. These ask `short_way` for all commands of a round, and where there are closures for each batch between two of them; the
 //! last three for a batch.
 //!
 //! Who watches the world hears of what joins after step 2, of what goes after step 4, of what comes after
@@ -36,16 +36,15 @@
 //! one thread and many, and what is decided is decided in step 4, by one. So the world is the same,
 //! bit for bit, for any number of threads.
 
-mod alike;
-mod alone;
 mod apply;
 mod blame;
 mod carried;
-mod few;
 mod half;
 mod join;
 mod link;
 mod locate;
+mod lone_recorder;
+mod marks;
 mod memory;
 mod merge;
 mod net;
@@ -54,10 +53,12 @@ mod plan;
 mod report;
 mod rounds;
 mod settle;
+mod short_way;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod told;
+mod work;
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -76,16 +77,17 @@ use crate::sync::pool::Taken;
 use crate::workers::fork_join;
 use crate::world::watch::{CREATED, SET};
 use crate::world::{World, WorldError};
-use alike::{Alike, Share, alike};
 use apply::{Holes, Scene};
 use carried::Carried;
 use half::Half;
 use locate::{Item, Located, locate};
+use marks::{Marked, Share, mark};
 pub(crate) use memory::Memory;
-use merge::{Scratch, Work, merge};
+use merge::{Scratch, merge};
 use ops::{FlushOp, Ops};
 use rounds::order_of;
 use sweep::sweep;
+use work::Work;
 
 /// What a command costs.
 #[derive(Clone, Copy)]
@@ -541,7 +543,7 @@ impl Flush<'_> {
         let parts = Part::all(lanes, ops, &batch.pieces);
         let (mut works, lost, cost) = if let Some(works) = sweep(world, ops, &parts, memory) {
             (works, Vec::new(), Cost::Low)
-        } else if let Some(Alike { works, lost }) = alike(world, ops, &parts, memory) {
+        } else if let Some(Marked { works, lost }) = mark(world, ops, &parts, memory) {
             (works, lost, Cost::High)
         } else {
             let located = locate(world, ops, &parts, memory);

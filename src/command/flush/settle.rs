@@ -1,7 +1,7 @@
 //! Counts, lists and versions follow what was copied.
 
 use crate::archetype::{Archetype, Universe};
-use crate::command::flush::merge::Work;
+use crate::command::flush::work::Work;
 use crate::world::World;
 
 /// Notes what has left each chunk, hands chunks over, and gives empty ones back. From the last chunk to the

@@ -2,8 +2,8 @@
 //! when all of it is in place.
 
 use crate::archetype::{Edge, Rows};
-use crate::command::flush::merge::Work;
 use crate::command::flush::plan::Plan;
+use crate::command::flush::work::Work;
 use crate::entity::Entity;
 use crate::panics::{Panicked, first};
 use crate::world::World;

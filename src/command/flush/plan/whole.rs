@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use crate::archetype::Refitting;
 use crate::command::flush::Flush;
-use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
 use crate::command::flush::plan::Plan;
 use crate::command::flush::plan::way::{Known, Way, way};
+use crate::command::flush::work::{Handed, Work};
 use crate::hashers::ByNumbers;
 use crate::world::{World, WorldError};
 

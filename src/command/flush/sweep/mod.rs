@@ -14,9 +14,9 @@ mod plan;
 mod write;
 
 use crate::command::flush::memory::Memory;
-use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
+use crate::command::flush::work::Work;
 use crate::command::flush::{Cost, Part};
 use crate::workers::fork_join;
 use crate::world::World;

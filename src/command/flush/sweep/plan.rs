@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::command::flush::merge::{Along, Group, Values, Work};
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::FlushOp;
 use crate::command::flush::sweep::Run;
+use crate::command::flush::work::{Along, Group, Values, Work};
 use crate::fragment::FragmentId;
 
 /// Neighbouring rows of a chunk that got the same commands.

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::command::flush::locate::Item;
 use crate::command::flush::memory::{Entries, Memory, Room};
-use crate::command::flush::merge::Values;
 use crate::command::flush::sweep::plan::Planned;
+use crate::command::flush::work::Values;
 use crate::command::lane::NONE;
 use crate::workers::fork_join;
 

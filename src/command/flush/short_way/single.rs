@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::Row;
 use crate::command::flush::Piece;
-use crate::command::flush::few::kinds::{Kinds, Lists, OPS};
+use crate::command::flush::short_way::kinds::{Kinds, Lists, OPS};
 use crate::command::lane::{Lane, NONE, Op};
 use crate::command::payload::PayloadColumn;
 use crate::entity::{Entity, EntityFault};

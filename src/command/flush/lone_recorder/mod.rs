@@ -4,20 +4,20 @@
 //! The world's queue is its own alone while nobody has [parallel commands](crate::command::ParallelCommands), be it
 //! [weakly](crate::command::WeakCommands), and no flush
 //! is under way (it has the queue, too). What is done is what the [rounds](crate::command::flush::rounds) do, bit for bit: rows of
-//! nurseries are poured, and few commands go the [short way](crate::command::flush::few), or, if it is one alone, a shorter one: to one
+//! nurseries are poured, and few commands go the [short way](crate::command::flush::short_way), or, if it is one alone, a shorter one: to one
 //! entity nothing need be brought together, or be put in order.
 //!
 //! Must hold: of entities that join, and of commands, nothing is done before all has been asked that could send them back
 //! to the rounds, which go on where entities have joined, as they would have done first; and no users' code
 //! sees the world, or its queue: what may be called is the `drop` of a value, and the `clone` of what chunks begin with.
 
-mod alike;
+mod one_op;
 
 use crate::archetype::{Archetype, Row};
 use crate::command::flush::carried::Carried;
-use crate::command::flush::few::are_few;
 use crate::command::flush::half::Half;
 use crate::command::flush::link::FirstRows;
+use crate::command::flush::short_way::are_few;
 use crate::command::flush::{Flush, FlushReport, MOST, Piece};
 use crate::command::lane::{Lane, NONE, Op, Part, Span};
 use crate::command::queue::Queue;
@@ -29,7 +29,7 @@ use crate::world::change::{carry, end};
 use crate::world::compose::EdgeRef;
 use crate::world::watch::{ADDED, CREATED, DESTROYED, REMOVED, SET};
 
-/// Commands that are few enough to be asked whether they are [alike].
+/// Commands that are few enough to be asked whether they all have [one op](one_op).
 const ALIKE: usize = 256;
 
 /// Rows that have room.

@@ -5,8 +5,8 @@ use core::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 use crate::archetype::copy_value;
-use crate::command::flush::alike::rows::Rows;
-use crate::command::flush::alike::{Kept, Same};
+use crate::command::flush::marks::rows::Rows;
+use crate::command::flush::marks::{Kept, Same};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::memory::prefetch;

@@ -13,9 +13,9 @@ mod write;
 use smallvec::SmallVec;
 
 use crate::command::flush::memory::Memory;
-use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
+use crate::command::flush::work::Work;
 use crate::command::flush::{Cost, Lost, Part};
 use crate::command::lane::NONE;
 use crate::command::log::Word;
@@ -40,7 +40,7 @@ const ROW_BITS: u32 = 27;
 const OPS: usize = 1 << (u32::BITS - ROW_BITS);
 
 /// The works of a batch, and the commands whose entities do not lie in the world.
-pub(super) struct Alike {
+pub(super) struct Marked {
     pub(super) works: Vec<Work>,
     pub(super) lost: Vec<Lost>,
 }
@@ -93,12 +93,12 @@ struct Same<'a> {
 }
 
 /// The works of a batch; `None` if its commands do not all do the same, or are few for so many rows, or chunks so far apart.
-pub(super) fn alike(
+pub(super) fn mark(
     world: &World,
     ops: &Ops<'_>,
     parts: &[Part<'_>],
     memory: &mut Memory,
-) -> Option<Alike> {
+) -> Option<Marked> {
     let op = op_of(&parts[0]);
     if !parts.iter().all(|part| does(part, op, ops)) {
         return None;
@@ -145,7 +145,7 @@ pub(super) fn alike(
         first.take_over(later, &rows, size as usize, threads);
     }
     memory.shares = shares;
-    Some(Alike { works, lost })
+    Some(Marked { works, lost })
 }
 
 /// What a part's first command does.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::command::flush::alike::rows::{Numbered, Rows};
-use crate::command::flush::alike::share::Share;
-use crate::command::flush::alike::{Kept, ROW_BITS};
 use crate::command::flush::locate::Item;
+use crate::command::flush::marks::rows::{Numbered, Rows};
+use crate::command::flush::marks::share::Share;
+use crate::command::flush::marks::{Kept, ROW_BITS};
 use crate::command::flush::memory::{Entries, Memory, Room};
-use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::net::Net;
+use crate::command::flush::work::{Group, Values, Work};
 use crate::command::lane::NONE;
 use crate::sync::geometry::WORD_BITS;
 use crate::workers::fork_join;

@@ -1,7 +1,7 @@
 //! Few commands that all do the same to entities of one archetype: a loop that says so.
 //!
 //! Entities are taken chunk by chunk, in the order of their rows, and holes are filled last, all of a chunk's at once, as on
-//! the [short way](crate::command::flush::few). (Closed one by one, holes would get other rows where some of the chunk's
+//! the [short way](crate::command::flush::short_way). (Closed one by one, holes would get other rows where some of the chunk's
 //! last ones leave, too.) Of several changes of one entity the last one is made: made twice a change is what it is once, and
 //! each has all values. Those of the others are dropped with the lane's.
 

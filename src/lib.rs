@@ -171,7 +171,7 @@
 //! `structural-changes.md`, `signals.md` and `processors.md` tell each protocol's state, orderings,
 //! linearization points and proof sketch, and what was checked how; `modelled.md` says which code
 //! loom's models run, and which they do not; `checked.md` what the last whole run of `check` found;
-//! `measured.md` what was tried for speed, and what it gained or lost. What all stand on is in
+//! `figures.md` what was measured; `measured.md` what was tried for speed, and what it gained or lost. What all stand on is in
 //! `reading-list.md`, and `guide.md` is [the guide](guide).
 
 // Where documentation is built for the public, with a nightly toolchain: each item says which feature it needs.

@@ -5,13 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
-/// A folder of the test's own, empty.
-fn folder(test: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use crate::support::folder;
 
 fn megachunk(folder: &PathBuf, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));

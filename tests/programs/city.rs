@@ -4,15 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const MONACO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/maps/monaco.osm.pbf");
+use crate::support::folder;
 
-/// A folder of the test's own, empty.
-fn folder(test: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+const MONACO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/maps/monaco.osm.pbf");
 
 fn city(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));

@@ -4,7 +4,7 @@ use megachunk::prelude::*;
 use megachunk::world::Budget;
 
 /// The entities of each chunk that has some.
-fn chunks(world: &World) -> Vec<Vec<Entity>> {
+pub(crate) fn chunks(world: &World) -> Vec<Vec<Entity>> {
     let mut chunks = Vec::new();
     let mut all = world.read::<Entity, ()>().unwrap();
     all.for_each_chunk(|_, entities| chunks.push(entities.to_vec()));

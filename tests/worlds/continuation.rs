@@ -6,14 +6,8 @@ use std::time::Duration;
 
 use megachunk::prelude::*;
 
-use crate::snapshot_world::{fill, register};
-use crate::snapshots::bytes;
-
-fn universe() -> Universe {
-    let universe = Universe::ordered();
-    register(universe.registry());
-    universe
-}
+use crate::snapshot_world::fill;
+use crate::snapshots::{bytes, ordered};
 
 fn hash(world: &World) -> u64 {
     world.continuation_hash(&SnapshotOptions::new()).unwrap()
@@ -94,10 +88,10 @@ fn all_that_decides_what_comes_counts_and_is_no_matter_for_the_state() {
 #[test]
 fn a_world_that_is_loaded_has_the_hash_of_the_one_that_was_saved() {
     for count in [0, 1, 40, 4_000] {
-        let mut saved = World::of(&Arc::new(universe())).unwrap();
+        let mut saved = World::of(&Arc::new(ordered())).unwrap();
         let all = fill(&mut saved, count);
         let file = bytes(&saved);
-        let mut loaded = World::from_snapshot(&file, universe(), &Default::default()).unwrap();
+        let mut loaded = World::from_snapshot(&file, ordered(), &Default::default()).unwrap();
         assert_eq!(hash(&loaded), hash(&saved));
         assert_eq!(bytes(&loaded), file);
         let Some(&first) = all.first() else { continue };

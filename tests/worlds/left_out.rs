@@ -7,15 +7,8 @@ use megachunk::fragment::{FragmentKind, FragmentRegistry, Value};
 use megachunk::prelude::*;
 use megachunk::world::SnapshotError;
 
-use crate::snapshot_world::{register, small_world};
-use crate::snapshots::bytes;
-
-/// An ordered universe in which all that a world of `small_world` has is registered.
-fn ordered() -> Universe {
-    let universe = Universe::ordered();
-    register(universe.registry());
-    universe
-}
+use crate::snapshot_world::small_world;
+use crate::snapshots::{bytes, ordered};
 
 /// What tells worlds apart, before and after the same is done to both.
 fn told(mut world: World) -> Vec<u64> {

@@ -3,13 +3,7 @@
 use megachunk::prelude::*;
 use megachunk::world::{Budget, CompactReport, SnapshotOptions};
 
-/// The entities of each chunk that has some.
-fn chunks(world: &World) -> Vec<Vec<Entity>> {
-    let mut chunks = Vec::new();
-    let mut all = world.read::<Entity, ()>().unwrap();
-    all.for_each_chunk(|_, entities| chunks.push(entities.to_vec()));
-    chunks
-}
+use crate::compacted::chunks;
 
 /// A world of full chunks, and one row for each of them that is free before entities come to it again: a 32nd of all.
 fn full(count: usize) -> (World, Vec<Vec<Entity>>, usize) {

@@ -13,6 +13,13 @@ pub(crate) fn bytes(world: &World) -> Vec<u8> {
     world.to_snapshot(&SnapshotOptions::new()).unwrap()
 }
 
+/// An ordered universe in which all that a world of `small_world` has is registered.
+pub(crate) fn ordered() -> Universe {
+    let universe = Universe::ordered();
+    register(universe.registry());
+    universe
+}
+
 #[test]
 fn a_saved_world_comes_back_with_ids_versions_values_and_bits() {
     let (world, all) = small_world(3_000);

@@ -31,6 +31,6 @@
 
 use crate::fragment::FragmentRegistry;
 use crate::prelude::*;
-use crate::processor::{Params, Tied, param};
+use crate::processor::{Composite, Params, Tied, dynamic_processor_with, param};
 use crate::query::{ChunkView, DynamicChunk};
 use crate::template;

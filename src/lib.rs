@@ -218,6 +218,7 @@ pub mod observer;
 #[cfg(any(feature = "world", loom))]
 #[cfg_attr(loom, expect(dead_code, reason = "models have few values"))]
 mod panics;
+pub mod prelude;
 #[cfg(all(feature = "world", not(loom)))]
 pub mod processor;
 #[cfg(all(feature = "world", not(loom)))]
@@ -246,53 +247,6 @@ pub mod trace;
 pub use chunk::{Chunks, MegachunkAllocator};
 pub use entity::{Entity, EntityIndex};
 pub use flaw::{Flaw, FlawPlace, IntegrityError};
-
-/// What most programs need: `use megachunk::prelude::*;`.
-pub mod prelude {
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::command::{Author, Commands, FlushReport, ParallelCommands, WeakCommands};
-    pub use crate::entity::Entity;
-    #[cfg(feature = "world")]
-    pub use crate::entity::EntityMap;
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::fragment::{
-        Bundle, ConstShared, DynamicBundle, Fragment, FragmentError, FragmentId, FragmentRegistry,
-        PerChunk, Shared, SharedFragment, Value,
-    };
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::index::{ChangeLog, Relationship, RelationshipIndex, ValueIndex};
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::observer::{Observed, ObservedBatch, ObserverId};
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::processor::param::{Local, Param};
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::processor::{
-        App, AppError, Composite, DynamicParams, Execution, NextState, Phase, Processor,
-        ProcessorBuilder, ProcessorResult, Rate, Schedule, ScheduleError, Simulation, State,
-        Target, Time, WithinState, dynamic_processor, dynamic_processor_with, exclusive_processor,
-        observing_processor, processor, state_transition,
-    };
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::query::{
-        Access, Any, Changed, ChunkView, DynamicFilter, DynamicQuery, Enabled, Has, Moved, Or,
-        Query, QueryError, QueryLookup, QueryRun, With, Without,
-    };
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::signal::{
-        BroadcastReader, Heard, ParallelSignals, Received, Signal, SignalError, SignalReader,
-        Signalled, Signals,
-    };
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::template::spawner::{SpawnError, SpawnPoint, Spawner};
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::template::{BuildContext, EntityTrait, Template, TemplateBuilder, TraitError};
-    #[cfg(all(feature = "config", not(loom)))]
-    pub use crate::template::{TemplateRegistry, TraitRegistry};
-    #[cfg(all(feature = "world", not(loom)))]
-    pub use crate::world::{
-        Budget, LoadOptions, Prototype, SnapshotError, SnapshotOptions, Universe, World, WorldError,
-    };
-}
 
 /// The tests' value that counts itself.
 #[cfg(all(test, feature = "world", not(loom)))]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use megachunk::cli::shown_path;
 use megachunk::prelude::*;
-use megachunk::template::spawner::AlongLines;
+use megachunk::template::spawner::{AlongLines, SpawnPoint};
 
 use super::agent::{Heading, Model, Place, Position, traits};
 use super::args::Args;

@@ -11,6 +11,7 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 /// number of threads that apply, and a clone costs O(1).
 ///
 /// ```
+/// use megachunk::command::Author;
 /// use megachunk::prelude::*;
 ///
 /// let mut world = World::new();

@@ -150,6 +150,7 @@ impl<'w> ObservedBatch<'w> {
     /// use core::alloc::Layout;
     /// use megachunk::fragment::Values;
     /// use megachunk::prelude::*;
+    /// use megachunk::query::DynamicFilter;
     ///
     /// struct Lost(u32);
     ///

@@ -13,6 +13,7 @@ use crate::counted::Counted;
 use crate::fragment::{DynamicBundle, FragmentId, Value};
 use crate::observer::ObservedBatch;
 use crate::prelude::*;
+use crate::query::DynamicFilter;
 use crate::world::{Budget, Prototype};
 
 #[derive(Clone, Copy)]

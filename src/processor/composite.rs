@@ -7,6 +7,7 @@ use crate::processor::{Phase, ProcessorBuilder, Schedule, Target};
 ///
 /// ```
 /// use megachunk::prelude::*;
+/// use megachunk::processor::Composite;
 ///
 /// let mut world = World::new();
 /// world.resources_mut().insert(Vec::<&str>::new());

@@ -1,5 +1,6 @@
 //! What was refused, and what was for the dead, says who recorded it: by few commands and many, for any number of threads.
 
+use megachunk::command::Author;
 use megachunk::prelude::*;
 use megachunk::processor::ScheduleReport;
 use rayon::ThreadPoolBuilder;

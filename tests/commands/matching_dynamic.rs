@@ -1,7 +1,7 @@
 //! What a filter of run time matches when a flush comes to it goes.
 
 use megachunk::prelude::*;
-use megachunk::query::QueryError;
+use megachunk::query::{DynamicFilter, QueryError};
 
 #[test]
 fn who_matches_when_its_turn_comes_is_destroyed() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
-use megachunk::query::ChunkView;
+use megachunk::query::{ChunkView, DynamicFilter};
 use megachunk::world::Prototype;
 
 use crate::brittle::{Brittle, Count, burns, holds_nothing};

@@ -13,6 +13,7 @@ use std::time::Duration;
 use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
 use megachunk::processor::translator::Hosts;
+use megachunk::processor::{Composite, dynamic_processor_with};
 
 use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, holds_nothing};
 use crate::ends::ends_all_of;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use megachunk::prelude::*;
+use megachunk::signal::Received;
 
 use crate::brittle::{Brittle, Count, burns, holds_nothing};
 

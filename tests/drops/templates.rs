@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
-use megachunk::template::spawner::{Generator, Points, SpawnError};
+use megachunk::template::spawner::{Generator, Points, SpawnError, SpawnPoint};
 use megachunk::world::Prototype;
 
 #[cfg(feature = "config")]

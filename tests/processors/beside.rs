@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
 use megachunk::processor::Target;
-use megachunk::query::{DynamicChunk, Enabled};
+use megachunk::query::{Access, DynamicChunk, Enabled};
 use megachunk::world::{Universe, Version};
 use rayon::ThreadPool;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::said::{Said, run, said, say, world};
 use megachunk::prelude::*;
-use megachunk::processor::{Overlap, Standing};
+use megachunk::processor::{DynamicParams, Overlap, Standing};
 use megachunk::query::{ChunkView, DynamicQueryBuilder, QueryError};
 
 #[derive(Clone, Copy)]

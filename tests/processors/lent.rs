@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use crate::said::{Said, run, said, say, world};
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
+use megachunk::processor::param::Param;
 use megachunk::processor::{NetModes, Target};
 
 struct A(u32);

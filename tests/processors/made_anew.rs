@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::said::{run, said, say, world};
 use megachunk::prelude::*;
+use megachunk::processor::dynamic_processor_with;
 
 const TICK: Duration = Duration::from_millis(10);
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::said::{Said, run, said, say, world};
 use megachunk::prelude::*;
-use megachunk::processor::{Execution, Overlap, SolveError};
+use megachunk::processor::{Composite, Execution, Overlap, SolveError};
 use megachunk::processor::{NetModes, Target};
 
 #[expect(

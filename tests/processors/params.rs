@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use megachunk::command::Author;
 use megachunk::prelude::*;
 use megachunk::processor::Params;
 

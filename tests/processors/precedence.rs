@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use megachunk::observer::ObserverId;
 use megachunk::prelude::*;
 
 use crate::said::{Said, run, said, world};

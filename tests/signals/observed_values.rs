@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value, Values, ValuesMut};
 use megachunk::prelude::*;
+use megachunk::query::DynamicFilter;
 
 use crate::observers::{Burning, Heat, Team, many};
 

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
-use megachunk::query::{CompositionFilter, Enabled};
+use megachunk::query::{CompositionFilter, DynamicFilter, Enabled};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Heat(pub(crate) u32);

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use megachunk::prelude::*;
-use megachunk::signal::Delivery;
+use megachunk::signal::{Delivery, Received};
 
 use crate::rows::{Health, ants, numbers, reader};
 

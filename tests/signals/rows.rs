@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use megachunk::prelude::*;
 use megachunk::query::{QueryData, QueryFilter};
-use megachunk::signal::{Delivery, SignalError};
+use megachunk::signal::{Delivery, Received, SignalError};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Health(pub(crate) u32);

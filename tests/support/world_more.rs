@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use megachunk::fragment::FragmentId;
 use megachunk::prelude::*;
-use megachunk::query::QueryError;
+use megachunk::query::{Access, QueryError};
 use megachunk::world::SliceReport;
 
 use crate::world_bulk::{id, kinds_in};

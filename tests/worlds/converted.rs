@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use megachunk::fragment::Plain;
+use megachunk::fragment::{Plain, SharedFragment};
 use megachunk::prelude::*;
 
 /// What files of versions 1 and 2 have.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use megachunk::prelude::*;
+use megachunk::processor::dynamic_processor_with;
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]

@@ -9,6 +9,7 @@ use megachunk::FlawPlace;
 use megachunk::entity::Full;
 use megachunk::prelude::*;
 use megachunk::processor::Relation;
+use megachunk::query::Access;
 use megachunk::world::{Lack, SystemError};
 
 use crate::rows::{Asleep, Counted, Hungry, Name};

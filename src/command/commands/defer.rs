@@ -92,6 +92,7 @@ impl Commands<'_> {
     ///
     /// ```
     /// use megachunk::prelude::*;
+    /// use megachunk::query::DynamicFilter;
     ///
     /// let mut world = World::new();
     /// let bullet = world.registry().register::<u8>()?.id();

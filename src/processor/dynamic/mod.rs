@@ -113,6 +113,7 @@ pub fn dynamic_processor<R: ProcessorOutput + 'static>(
 /// ```
 /// use core::time::Duration;
 /// use megachunk::prelude::*;
+/// use megachunk::processor::dynamic_processor_with;
 ///
 /// // A script has a name alone.
 /// let wither = dynamic_processor_with(

@@ -48,6 +48,7 @@ mod sealed {
 ///
 /// ```compile_fail,E0277
 /// # use megachunk::prelude::*;
+/// # use megachunk::processor::param::Param;
 /// struct Mine;
 /// // SAFETY: none, as nobody can say so: `Mine` is not among the parameters.
 /// unsafe impl Param for Mine {

@@ -13,6 +13,7 @@ use crate::query::{Access, Requirements};
 /// ```
 /// use core::alloc::Layout;
 /// use megachunk::prelude::*;
+/// use megachunk::query::DynamicFilter;
 ///
 /// let mut world = World::new();
 /// let [gold, cursed] = ["gold", "cursed"].map(|name| {

@@ -100,6 +100,7 @@ pub trait QueryFilter: Sealed {
 /// [`Without<T>`], [`Any<(A, B)>`], `()`, and tuples of these.
 ///
 /// ```
+/// use megachunk::observer::ObserverId;
 /// use megachunk::prelude::*;
 /// use megachunk::query::CompositionFilter;
 ///

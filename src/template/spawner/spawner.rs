@@ -20,7 +20,7 @@ use crate::world::{Budget, Prototype, World, WorldError};
 /// ```
 /// use std::sync::Arc;
 /// use megachunk::prelude::*;
-/// use megachunk::template::spawner::Disc;
+/// use megachunk::template::spawner::{Disc, SpawnPoint};
 ///
 /// #[derive(Clone, Default)]
 /// struct Position([f32; 3]);

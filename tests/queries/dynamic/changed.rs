@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
-use megachunk::query::{DynamicQuery, QueryError};
+use megachunk::query::{DynamicFilter, DynamicQuery, QueryError};
 use megachunk::world::{Prototype, Version, WorldError};
 
 use crate::dynamic::{Asleep, Ids, Wet, seen};

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, FragmentRegistry, Value};
 use megachunk::prelude::*;
+use megachunk::query::DynamicFilter;
 use megachunk::world::{Prototype, SliceReport};
 
 use crate::counted::{Counted, FUSE};

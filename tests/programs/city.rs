@@ -1,7 +1,7 @@
 //! `megachunk city`, as one calls it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::support::folder;

@@ -10,6 +10,10 @@
 //!   Loops over one such value at a time become vectors of two numbers and a single one, at best. So rows of such
 //!   fragments are lent [in fours](QueryData::IN_FOURS).
 //!
+//! And where all values have four bytes, it makes a loop over eight at a time, and another for what is left, one at a time: up
+//! to seven rows, which in a chunk of twenty take as long as the others. So such rows are lent [in
+//! eights](QueryData::IN_EIGHTS), then once in four, then the last.
+//!
 //! `examples/vectors.rs` shows the loop and how to see its instructions; `tests/vectors.rs` looks whether they are
 //! vectors.
 //!
@@ -21,6 +25,9 @@ use crate::query::QueryData;
 
 /// Rows that are lent at a time, where that makes vectors.
 const FOUR: usize = 4;
+
+/// Rows of which compilers make a step of a loop over values of four bytes, two vectors of 16 bytes.
+const EIGHT: usize = 8;
 
 /// Whether rows with values of a type are lent in fours: it has no size of which the compiler makes vectors by itself,
 /// and is not so large that code for four would be much.
@@ -55,6 +62,24 @@ pub(super) unsafe fn fold_rows<'a, D: QueryData, B>(
                 fetch = D::skip(fetch, FOUR);
                 left -= FOUR;
             }
+        }
+        if D::IN_EIGHTS {
+            let eights = left - left % EIGHT;
+            for row in 0..eights {
+                // SAFETY: as above.
+                result = each(result, unsafe { D::item(fetch, row) });
+            }
+            fetch = D::skip(fetch, eights);
+            left %= EIGHT;
+            if left >= FOUR {
+                for row in 0..FOUR {
+                    // SAFETY: as above.
+                    result = each(result, unsafe { D::item(fetch, row) });
+                }
+                fetch = D::skip(fetch, FOUR);
+            }
+            // So the compiler knows that they are fewer than fill a vector.
+            left %= FOUR;
         }
         for row in 0..left {
             // SAFETY: as above.

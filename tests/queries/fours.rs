@@ -1,4 +1,4 @@
-//! Rows of values that are lent in fours, and those that remain: each once, in its order, with its own neighbours.
+//! Rows of values that are lent in fours or eights, and those that remain: each once, in its order, with its own neighbours.
 
 use std::sync::Mutex;
 
@@ -169,4 +169,68 @@ fn a_panic_in_the_middle_of_a_four_leaves_those_behind_as_they_were() {
     let places: Vec<[u32; 3]> = run.iter().map(|at| at.0).collect();
     assert_eq!(places[..6], [[100; 3]; 6]);
     assert_eq!(places[6..], [place(6), place(7), place(8), place(9)]);
+}
+
+/// As `Number`, of four bytes: where all are, rows are lent in eights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Weight(f32);
+
+#[test]
+fn each_row_of_four_bytes_is_lent_once_in_its_order_with_what_is_its_own() {
+    for count in (0..40).chain([4_103, 20_014]) {
+        let mut world = World::new();
+        let made = (0..count).map(|n| (Number(n), Weight(n as f32)));
+        let _ = world.create_batch(made).unwrap();
+
+        let mut n = 0;
+        let mut all = world.query::<(&mut Number, &Weight), ()>().unwrap();
+        all.for_each(|(number, weight)| {
+            assert_eq!((number.0, weight.0), (n, n as f32));
+            number.0 += 1_000_000;
+            n += 1;
+        });
+        assert_eq!(n, count);
+        all.par_for_each(|(number, _)| number.0 += 1_000_000);
+        let ordered = all.iter().fold(0_u64, |so_far, (number, weight)| {
+            assert_eq!(number.0, 2_000_000 + weight.0 as u32);
+            so_far.wrapping_mul(31) + u64::from(number.0)
+        });
+        let expected = (0..count).fold(0_u64, |so_far, n| {
+            so_far.wrapping_mul(31) + u64::from(2_000_000 + n)
+        });
+        assert_eq!(ordered, expected);
+
+        // One that has begun, and one that is only read.
+        let mut begun = all.iter();
+        let first = begun.next().map_or(0, |(number, _)| number.0);
+        let rest: u32 = begun.map(|(number, _)| number.0 - 2_000_000).sum();
+        assert_eq!(rest, (0..count).sum());
+        assert_eq!(first, if count > 0 { 2_000_000 } else { 0 });
+        let weights = world.read::<&Weight, ()>().unwrap();
+        let sum: f64 = weights.into_iter().map(|weight| f64::from(weight.0)).sum();
+        assert_eq!(sum, (0..count).map(f64::from).sum());
+    }
+}
+
+#[test]
+fn a_panic_in_the_middle_of_an_eight_leaves_those_behind_as_they_were() {
+    let count = 22;
+    // In the second eight, in the four behind the eights, and behind that.
+    for last in [11, 18, 21] {
+        let mut world = World::new();
+        let _ = world
+            .create_batch((0..count).map(|n| (Number(n),)))
+            .unwrap();
+        let mut run = world.query::<&mut Number, ()>().unwrap();
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            run.for_each(|number| {
+                assert_ne!(number.0, last, "here");
+                number.0 += 100;
+            });
+        }));
+        assert!(panicked.is_err());
+        let numbers: Vec<u32> = run.iter().map(|number| number.0).collect();
+        let expected = (0..count).map(|n| if n < last { n + 100 } else { n });
+        assert!(numbers.into_iter().eq(expected));
+    }
 }

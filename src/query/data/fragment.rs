@@ -25,6 +25,7 @@ unsafe impl<T: Fragment> QueryData for &T {
     type Fetch<'w> = *const T;
     kept_as_address!(T);
     const IN_FOURS: bool = in_fours::<T>();
+    const IN_EIGHTS: bool = size_of::<T>() == 4;
 
     fn require(
         registry: &FragmentRegistry,
@@ -103,6 +104,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     type Kept = (*mut T, *const AtomicU32);
     const NOTHING: Self::Kept = (ptr::null_mut(), ptr::null());
     const IN_FOURS: bool = in_fours::<T>();
+    const IN_EIGHTS: bool = size_of::<T>() == 4;
 
     #[inline(always)]
     fn keep(array: Self::Fetch<'_>, at: At, chunk: ChunkView<'_>) -> Self::Kept {

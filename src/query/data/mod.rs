@@ -106,6 +106,10 @@ pub unsafe trait QueryData: Sealed {
     /// Whether rows are lent in fours: see [`rows`](crate::query::rows).
     #[doc(hidden)]
     const IN_FOURS: bool = false;
+    /// Whether all that is lent of a row are values of four bytes, and rows are lent in eights: see
+    /// [`rows`](crate::query::rows).
+    #[doc(hidden)]
+    const IN_EIGHTS: bool = false;
 
     /// Says what is lent.
     ///

@@ -31,6 +31,7 @@ macro_rules! tuple {
             type Kept = ($($data::Kept,)*);
             const NOTHING: Self::Kept = ($($data::NOTHING,)*);
             const IN_FOURS: bool = false $(|| $data::IN_FOURS)*;
+            const IN_EIGHTS: bool = true $(&& $data::IN_EIGHTS)*;
 
             fn require(
                 registry: &FragmentRegistry,

@@ -503,11 +503,7 @@ impl<P: Pages> EcsContender for Megachunk<P> {
         let data = self
             .data
             .get_or_insert_with(|| Query::new(world).expect("the query is a sound one"));
-        data.on(world).for_each_chunk(|_, data| {
-            for data in data {
-                data.0 *= 2.0;
-            }
-        });
+        data.on(world).for_each(|data| data.0 *= 2.0);
     }
 
     fn count_anew(&mut self) -> usize {

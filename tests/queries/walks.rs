@@ -434,3 +434,64 @@ fn a_run_that_is_not_used_any_more_keeps_nothing_borrowed_whatever_it_names() {
     let mut again = numbers(&mut world);
     assert_eq!(again.count(), 2);
 }
+
+/// Nothing of itself: it makes compositions.
+struct Mark<const N: u32>;
+
+#[test]
+fn a_walk_over_many_compositions_skips_those_without_entities_and_rows_that_are_switched_off() {
+    for switched in [false, true] {
+        let mut world = World::new();
+        if switched {
+            world.registry().register_enableable::<F>().unwrap();
+        }
+        // 128 compositions of none to nine entities each; of more than four, what comes soon is asked for ahead.
+        let mut expected = BTreeSet::new();
+        for subset in 0..128_u32 {
+            let count = subset * 7 % 10;
+            let made = world.create_batch((0..10).map(|n| (100 * subset + n, 0.0_f32)));
+            let made = made.unwrap().to_vec(&world);
+            for &entity in &made {
+                if subset & 1 > 0 {
+                    world.add(entity, (Mark::<0>,)).unwrap();
+                }
+                if subset & 2 > 0 {
+                    world.add(entity, (Mark::<1>,)).unwrap();
+                }
+                if subset & 4 > 0 {
+                    world.add(entity, (Mark::<2>,)).unwrap();
+                }
+                if subset & 8 > 0 {
+                    world.add(entity, (Mark::<3>,)).unwrap();
+                }
+                if subset & 16 > 0 {
+                    world.add(entity, (Mark::<4>,)).unwrap();
+                }
+                if subset & 32 > 0 {
+                    world.add(entity, (Mark::<5>,)).unwrap();
+                }
+                if subset & 64 > 0 {
+                    world.add(entity, (Mark::<6>,)).unwrap();
+                }
+            }
+            for (&entity, n) in made.iter().zip(0..10) {
+                if n >= count {
+                    world.destroy(entity).unwrap();
+                } else if switched && n == 0 {
+                    world.set_enabled::<F>(entity, false).unwrap();
+                } else {
+                    expected.insert(100 * subset + n);
+                }
+            }
+        }
+        let mut query = Query::<(&u32, &F)>::new(&world).unwrap();
+        let mut seen = BTreeSet::new();
+        query.on(&mut world).for_each(|(&n, _)| {
+            assert!(seen.insert(n));
+        });
+        assert_eq!(seen, expected);
+        let seen: BTreeSet<u32> = query.on(&mut world).iter().map(|(&n, _)| n).collect();
+        assert_eq!(seen, expected);
+        assert_eq!(query.on(&mut world).count(), expected.len());
+    }
+}

@@ -204,11 +204,11 @@ fn each_row_of_four_bytes_is_lent_once_in_its_order_with_what_is_its_own() {
         let mut begun = all.iter();
         let first = begun.next().map_or(0, |(number, _)| number.0);
         let rest: u32 = begun.map(|(number, _)| number.0 - 2_000_000).sum();
-        assert_eq!(rest, (0..count).sum());
+        assert_eq!(rest, (0..count).sum::<u32>());
         assert_eq!(first, if count > 0 { 2_000_000 } else { 0 });
         let weights = world.read::<&Weight, ()>().unwrap();
         let sum: f64 = weights.into_iter().map(|weight| f64::from(weight.0)).sum();
-        assert_eq!(sum, (0..count).map(f64::from).sum());
+        assert_eq!(sum, (0..count).map(f64::from).sum::<f64>());
     }
 }
 

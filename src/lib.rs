@@ -124,7 +124,7 @@
 //! | `megachunk::flush` | warn | event | `flush_too_deep` | `world`, `deepest` | a closure flushes in so many flushes that it is left to them |
 //! | `megachunk::flush` | debug | event | `flush_unfinished` | `world`, `rounds`, `recorders` | commands are left to the next flush |
 //! | `megachunk::flush` | error | event | `world_replaced` | `world` | a closure put another world in the place of its own |
-//! | `megachunk::flush` | debug | event | `commands_lost` | `world`, `entities`, `commands` | a world has ended with commands that were not flushed |
+//! | `megachunk::flush` | debug | event | `commands_lost` | `world`, `entities`, `commands` | a world has ended, or gone back to a checkpoint, with commands that were not flushed |
 //! | `megachunk::signal` | debug | span | `collect` | `world`, `signals` | so many signals are collected |
 //! | `megachunk::signal` | warn | event | `signals_heap_up` | `world`, `signal`, `waiting` | a reader does not get its signals |
 //! | `megachunk::signal` | warn | event | `signals_unheard` | `world`, `signals`, `count` | delayed signals of a file that nobody has asked for |

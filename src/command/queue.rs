@@ -11,8 +11,8 @@ use crate::command::nesting::Nesting;
 use crate::command::precedence::{Kind, Precedence, Source};
 use crate::command::stripes::Stripe;
 use crate::fragment::FragmentRegistry;
-use crate::panics::tell;
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::panics::{Panicked, forget, tell};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::end::End;
 use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool, Taken};
@@ -33,6 +33,9 @@ pub(crate) struct Queue {
     chunks: AtomicU32,
     /// Flushes under way: closures may flush, too.
     pub(super) nesting: Nesting,
+    /// A number that each recorder has a lower one than that was opened before the world went back last, and each a higher one
+    /// that was opened later; [`NEVER`] if none of the former can be open.
+    went_back: AtomicU64,
     /// That the world has ended.
     ended: End,
     /// 1 once somebody has had it weakly, until nobody is seen to have it so: who has can have it again at any moment.
@@ -43,6 +46,9 @@ pub(crate) struct Queue {
 
 const GROW: u32 = 1 << 31;
 
+/// No flush has this number.
+const NEVER: u64 = 0;
+
 impl Queue {
     fn new(seat: &Arc<Seat>) -> Self {
         Self {
@@ -52,6 +58,7 @@ impl Queue {
             recorders: CachePadded::new(Openings::new()),
             chunks: AtomicU32::new(1 | GROW),
             nesting: Nesting::new(),
+            went_back: AtomicU64::new(NEVER),
             ended: End::new(),
             lent_weakly: AtomicU32::new(0),
             seat: Arc::clone(seat),
@@ -187,18 +194,57 @@ impl Queue {
         }
     }
 
+    /// By which number recorders are told who were opened before the world went back last, if one of them may be open, or what
+    /// it has left be there.
+    pub(super) fn went_back(&self) -> Option<u64> {
+        // Ordering: Relaxed, also where it is written: who goes back and who flushes have the world.
+        Some(self.went_back.load(Ordering::Relaxed)).filter(|&number| number != NEVER)
+    }
+
+    /// A flush has found all that these have left.
+    pub(super) fn forget_went_back(&self) {
+        self.went_back.store(NEVER, Ordering::Relaxed);
+    }
+
+    /// Lets go what recorders have left in lanes that were opened before the world went back last; whether there was
+    /// something.
+    #[cold]
+    pub(super) fn let_go_before(
+        &self,
+        lanes: &mut [Lent<'_, Lane>],
+        number: u64,
+        panicked: &mut Panicked,
+    ) -> bool {
+        let mut had_some = false;
+        for lane in lanes.iter_mut().filter(|lane| lane.is_before(number)) {
+            self.end(lane, panicked);
+            lane.leave();
+            had_some = true;
+        }
+        had_some
+    }
+
     /// What was recorded in a lane is gone, and the lane's memory.
     #[cold]
     fn lose(&self, lane: &mut Lane) {
+        let mut panicked = None;
+        self.end(lane, &mut panicked);
+        // There is nobody to give a panic to.
+        forget(panicked);
+    }
+
+    /// The same; panics of users' `drop`s are noted.
+    fn end(&self, lane: &mut Lane, panicked: &mut Panicked) {
         if !lane.is_empty() {
             tell_of_lost(&self.seat, lane);
         }
+        lane.end(panicked);
         *lane = Lane::new(self.seat.universe(), self.seat.number);
     }
 }
 
-/// Says that a world has ended before what was recorded for it was flushed. Whoever records for a world that others may end
-/// has to expect that.
+/// Says that a world has ended, or gone back, before what was recorded for it was flushed. Whoever records for a world that others
+/// may end has to expect that.
 #[cold]
 fn tell_of_lost(seat: &Seat, lane: &Lane) {
     let (entities, commands) = lane.pending();
@@ -209,7 +255,7 @@ fn tell_of_lost(seat: &Seat, lane: &Lane) {
             world = %seat,
             entities,
             commands,
-            "a world has ended, and what was recorded for it is gone"
+            "a world has ended, or gone back, and what was recorded for it is gone"
         );
     });
 }
@@ -227,7 +273,9 @@ impl Attachment for Arc<Queue> {
 
     fn count_pending(&self, pending: &mut Pending) -> usize {
         let lanes = self.lanes.take_all();
-        for lane in &lanes {
+        let went_back = self.went_back();
+        let is_gone = |lane: &Lane| went_back.is_some_and(|number| lane.is_before(number));
+        for lane in lanes.iter().filter(|lane| !is_gone(lane)) {
             let (entities, commands) = lane.pending();
             pending.entities += entities;
             pending.commands += commands;
@@ -238,6 +286,23 @@ impl Attachment for Arc<Queue> {
 
     fn is_at_work(&self) -> bool {
         self.nesting.seen().0 > 0
+    }
+
+    fn cut_off(&mut self, panicked: &mut Panicked) -> bool {
+        // It is decided here, by the count of recorders, what was recorded before. What is held by those who are open is let go
+        // by the flushes that find it.
+        let found = self.recorders.collect(&self.lanes, Lane::is_settled);
+        let is_all = found.settles.is_some();
+        let number = if is_all { NEVER } else { found.number };
+        self.went_back.store(number, Ordering::Relaxed);
+        let mut had_some = false;
+        for mut lane in found.things {
+            had_some |= !lane.is_idle();
+            self.end(&mut lane, panicked);
+            lane.leave();
+        }
+        self.recorders.settle(found.settles);
+        had_some
     }
 
     fn trim(&mut self) -> usize {

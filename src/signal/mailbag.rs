@@ -186,6 +186,32 @@ impl Mailbag {
         count
     }
 
+    /// What is to be collected, but for what senders have sent that were opened before this number: signals, and among them
+    /// those that are for a later time, or take such back.
+    pub(super) fn count_since(&self, number: Option<u64>) -> (usize, usize) {
+        let is_gone = |segment: &&Segment| {
+            number.is_some_and(|number| opened_before(segment.precedence.number, number))
+        };
+        let counts = self.segments.iter().filter(|one| !is_gone(one)).map(|one| {
+            let before = |end: u32| self.times.partition_point(|(at, _)| *at < end);
+            let Range { start, end } = one.letters;
+            (one.letters.len(), before(end) - before(start))
+        });
+        counts.fold((0, 0), |all, more| (all.0 + more.0, all.1 + more.1))
+    }
+
+    /// Drops all that is in it, and its memory.
+    pub(super) fn end(&mut self, panicked: &mut Panicked) {
+        self.end_columns(panicked);
+        *self = Self::default();
+    }
+
+    fn end_columns(&mut self, panicked: &mut Panicked) {
+        for column in self.columns.iter_mut().flatten() {
+            column.end(panicked);
+        }
+    }
+
     /// After all was taken out: as new, but for its room.
     pub(super) fn reset(&mut self) {
         self.letters.clear();
@@ -201,9 +227,7 @@ impl Mailbag {
 impl Drop for Mailbag {
     fn drop(&mut self) {
         let mut panicked = None;
-        for column in self.columns.iter_mut().flatten() {
-            column.end(&mut panicked);
-        }
+        self.end_columns(&mut panicked);
         // There is nobody to give a panic to.
         forget(panicked);
     }

@@ -149,24 +149,34 @@ impl Attachment for Arc<Post> {
 
     fn count_pending(&self, pending: &mut Pending) -> usize {
         for bag in self.bags.take_all() {
-            pending.delayed_signals += bag.times.len();
-            pending.signals += bag.letters.len() - bag.times.len();
+            let (signals, timed) = bag.count_since(self.went_back());
+            pending.delayed_signals += timed;
+            pending.signals += signals - timed;
         }
         // What senders hold that are open is let go when it is collected, if the world goes back before.
         0
     }
 
     fn go_back(&mut self, time: u64, _: &mut Panicked) {
-        // It is decided here, by the count of senders, what was sent before. What is held by those who are open is let go by
-        // the collections that find it.
-        let found = self.senders.collect(&self.bags, |_| false);
-        empty(found.things);
-        let is_all = found.settles.is_some();
-        let number = if is_all { NEVER } else { found.number };
-        self.went_back.store(number, Ordering::Relaxed);
         // Ordering: Relaxed, as in `World::time` and `is_collected`.
         self.now.store(time, Ordering::Relaxed);
         self.waits.store(0, Ordering::Relaxed);
+    }
+
+    fn cut_off(&mut self, panicked: &mut Panicked) -> bool {
+        // It is decided here, by the count of senders, what was sent before. What is held by those who are open is let go by
+        // the collections that find it.
+        let found = self.senders.collect(&self.bags, Mailbag::is_empty);
+        let is_all = found.settles.is_some();
+        let number = if is_all { NEVER } else { found.number };
+        self.went_back.store(number, Ordering::Relaxed);
+        let mut had_some = false;
+        for mut bag in found.things {
+            had_some |= !bag.is_empty();
+            bag.end(panicked);
+            bag.leave();
+        }
+        had_some
     }
 
     fn tell_waiting<'w>(&'w self, _: &'w World, told: &mut Told<'w>) {

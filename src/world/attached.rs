@@ -43,6 +43,12 @@ pub(crate) trait Attachment: Any + Send + Sync {
     /// The world goes back to this time: what waits in it is forgotten. Panics of users' `drop`s are noted.
     fn go_back(&mut self, _time: u64, _: &mut Panicked) {}
 
+    /// The world has gone back, all but for this: what was recorded or sent for it before now, by whoever opened something before,
+    /// is gone. Whether there was something: its `drop`s may have recorded more. Panics of those are noted.
+    fn cut_off(&mut self, _: &mut Panicked) -> bool {
+        false
+    }
+
     /// What is called when the world has gone back, if something is: it changes nothing that the world goes back with, and
     /// does not panic.
     fn looks_again(&self) -> Option<fn(&mut World)> {
@@ -118,6 +124,13 @@ impl Attached {
         self.0
             .iter_mut()
             .for_each(|one| one.value.go_back(time, panicked));
+    }
+
+    /// Says to all that what was recorded or sent before now is gone; whether there was something.
+    pub(crate) fn cut_off(&mut self, panicked: &mut Panicked) -> bool {
+        let cuts = self.0.iter_mut().map(|one| one.value.cut_off(panicked));
+        // Each of them.
+        cuts.fold(false, |some, more| some | more)
     }
 
     /// All that there is.

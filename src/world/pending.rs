@@ -50,7 +50,8 @@ impl World {
     /// and what others of their thread have left before [in the same
     /// memory](crate::command::Commands), if they are its third since the last flush, or later
     /// ones. [`FlushReport::open`](crate::command::FlushReport::open) says whether there are such
-    /// recorders, and [`Checkpoints`](crate::world::Checkpoints) refuse where there are. Exact while
+    /// recorders, and [`Checkpoints`](crate::world::Checkpoints) refuse where there are. Nor is what will never come, because the
+    /// world has [gone back](crate::world::Checkpoints::roll_back) meanwhile. Exact while
     /// nobody else records, sends or asks. O(recorders + signals that readers know).
     ///
     /// ```

@@ -7,7 +7,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::atomic::AtomicU32;
-use megachunk::sync::openings::Openings;
+use megachunk::sync::openings::{Openings, opened_before};
 use megachunk::sync::pool::{Lent, Pool};
 use megachunk_loom_tests::Bound::{Costly, Exhaustive, ExhaustiveUnlessQuick, Preemptions};
 use megachunk_loom_tests::model;
@@ -151,6 +151,12 @@ fn is_idle(count: &Counter) -> bool {
     count.with(|count| unsafe { *count == 0 })
 }
 
+/// What an item counts, which is taken out.
+fn taken_out(item: &Lent<'_, Counter>) -> u32 {
+    // SAFETY: as above.
+    item.with_mut(|count| unsafe { core::mem::take(&mut *count) })
+}
+
 /// A pool, and how often recorders were opened.
 struct Counted {
     pool: Pool<Counter>,
@@ -176,12 +182,13 @@ impl Counted {
         item.with_mut(|count| unsafe { *count += 1 });
     }
 
-    /// The same by a thread that keeps what it has recorded; how much it is, `what` says.
-    fn record_and_keep(&self, what: u32) {
+    /// The same by a thread that keeps what it has recorded; how much it is, `what` says. Its number.
+    fn record_and_keep(&self, what: u32) -> u64 {
         let (item, number) = self.open();
         // SAFETY: as above.
         item.with_mut(|count| unsafe { *count += what });
         item.keep(number);
+        number
     }
 
     /// What a recorder does that records nothing, and says so if nothing is left of others either.
@@ -410,7 +417,7 @@ fn who_goes_back_and_finds_nobody_open_has_what_was_sent_before() {
         Exhaustive,
         || {
             let found = look_beside_one_that_is_open(|counted| {
-                let found = counted.openings.collect(&counted.pool, |_| false);
+                let found = counted.openings.collect(&counted.pool, is_idle);
                 let all = found.things.iter();
                 // SAFETY: as above.
                 let counts = all.map(|item| item.with(|count| unsafe { *count }));
@@ -423,6 +430,43 @@ fn who_goes_back_and_finds_nobody_open_has_what_was_sent_before() {
         },
     );
     assert!(IS_ALL.iter().all(|seen| seen.load(Ordering::Relaxed)));
+}
+
+#[test]
+fn what_was_opened_before_the_world_went_back_and_nothing_else_is_gone() {
+    /// The other one was opened later; before, and closed; before, and open still.
+    static ENDS: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
+    model(
+        "what_was_opened_before_the_world_went_back_and_nothing_else_is_gone",
+        Exhaustive,
+        || {
+            let counted = Arc::new(Counted::new());
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record_and_keep(1))
+            };
+            let cut = counted.openings.collect(&counted.pool, is_idle);
+            cut.things.iter().for_each(Lent::leave);
+            let gone: u32 = cut.things.iter().map(taken_out).sum();
+            drop(cut.things);
+            let mine = counted.record_and_keep(10);
+            let other = other.join().expect("it does not panic");
+            let found = counted.openings.collect(&counted.pool, is_idle);
+            assert!(found.settles.is_some(), "nobody is open");
+            let left: Vec<u32> = found.things.iter().map(taken_out).collect();
+            assert_eq!(gone + left.iter().sum::<u32>(), 11);
+            assert!(!opened_before(mine, cut.number));
+            let end = match (opened_before(other, cut.number), gone) {
+                (false, 0) => 0,
+                (true, 1) => 1,
+                // It is told by its number, and nobody has gone on in its lane.
+                (true, 0) if cut.settles.is_none() && !left.contains(&11) => 2,
+                end => panic!("{end:?}"),
+            };
+            ENDS[end].store(true, Ordering::Relaxed);
+        },
+    );
+    assert!(ENDS.iter().all(|seen| seen.load(Ordering::Relaxed)));
 }
 
 #[test]

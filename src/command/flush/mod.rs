@@ -293,7 +293,11 @@ impl World {
         }
         // Who has it besides lends it to threads, or is a flush round this one. (Whoever is to share work out for less is
         // to see it done.)
-        if most == MOST && self.forks_from.is_none() && Arc::strong_count(queue) == 1 {
+        if most == MOST
+            && self.forks_from.is_none()
+            && Arc::strong_count(queue) == 1
+            && queue.went_back().is_none()
+        {
             // Ordering: Acquire pairs with the Release of who has let the queue go.
             fence(Ordering::Acquire);
             let is_lent_weakly = queue.is_lent_weakly();

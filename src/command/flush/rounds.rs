@@ -45,7 +45,15 @@ impl Flush<'_> {
             let (flushed, are_last) = queue.nesting.seen();
             self.report.open = found.open.saturating_sub(flushed);
             self.lanes = found.things;
-            let has_let_go = self.let_go();
+            let mut has_let_go = false;
+            if let Some(number) = queue.went_back() {
+                has_let_go = queue.let_go_before(&mut self.lanes, number, &mut self.panicked);
+                if found.settles.is_some() {
+                    // None of those recorders is open any more.
+                    queue.forget_went_back();
+                }
+            }
+            has_let_go |= self.let_go();
             if self.lanes.is_empty() {
                 queue.recorders.settle(found.settles);
                 // What was let go may have recorded something when it was dropped.

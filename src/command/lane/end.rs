@@ -223,9 +223,9 @@ impl Lane {
         end_all(panicked, core::mem::take(&mut self.templates));
     }
 
-    /// Destroys the entities that no flush has taken, and drops their values and those of commands.
-    fn discard(&mut self) -> Panicked {
-        let mut panicked = None;
+    /// Destroys the entities that no flush has taken, and drops their values, those of commands, and what goes with them. It
+    /// records nothing after that.
+    pub(in crate::command) fn end(&mut self, panicked: &mut Panicked) {
         for private in core::mem::take(&mut self.privates) {
             let draft = &self.streams[private.stream() as usize].draft;
             let chunk = &private.chunk;
@@ -236,16 +236,16 @@ impl Lane {
                         .array(column.offset)
                         .wrapping_add(row * column.size as usize);
                     // SAFETY: a value of a row that no world knows, whose entity ends here.
-                    note(&mut panicked, || unsafe { drop(value, 1) });
+                    note(panicked, || unsafe { drop(value, 1) });
                 }
             }
             self.universe.kill_slice(chunk.entities());
             give_back(&self.universe, chunk);
         }
         for payload in &mut self.payloads {
-            panicked = first(panicked, payload.clear());
+            *panicked = first(panicked.take(), payload.clear());
         }
-        panicked
+        self.end_values(panicked);
     }
 }
 
@@ -276,8 +276,8 @@ pub(in crate::command) fn give_back(universe: &Universe, chunk: &Chunk) {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        let mut panicked = self.discard();
-        self.end_values(&mut panicked);
+        let mut panicked = None;
+        self.end(&mut panicked);
         // There is nobody to give a panic to.
         forget(panicked);
     }

@@ -28,6 +28,7 @@ use crate::command::precedence::Precedence;
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, Need, Value};
 use crate::hashers::{ByNumbers, ByTypes};
+use crate::sync::openings::opened_before;
 use crate::world::{World, WorldError};
 
 pub(in crate::command) use batch::AllMade;
@@ -408,6 +409,15 @@ impl Lane {
     /// Whether nothing is recorded.
     pub(in crate::command) fn is_empty(&self) -> bool {
         self.segments.is_empty()
+    }
+
+    /// Whether what is recorded is of recorders that were opened before this number, that of a round of a flush, or of another
+    /// cut: nobody goes on behind one with what was recorded before it, so that is so of all or of none.
+    pub(in crate::command) fn is_before(&self, number: u64) -> bool {
+        let is_before = |one: &Segment| opened_before(one.precedence.number, number);
+        let first = self.segments.first().is_some_and(is_before);
+        debug_assert!(self.segments.iter().all(|one| is_before(one) == first));
+        first
     }
 
     /// Whether a flush would find nothing to do, and nothing to tell.

@@ -44,6 +44,10 @@ pub struct Checkpoint {
 /// or in another world, both calls refuse ([`NotAlone`](CheckpointError::NotAlone)). So they do where something was recorded
 /// for those who are there and not flushed ([`Pending`](CheckpointError::Pending)), or a recorder is open that may hold such
 /// ([`RecorderOpen`](CheckpointError::RecorderOpen)): who gets the same handle is to get nothing of it.
+/// What is recorded while a world goes back, by a `drop` of what goes, say, or by another thread, is gone for the same reason, and who
+/// was created so is dead: all of each recorder that was opened before the end of the call, also what it records later. What is
+/// recorded by one that a thread opens beside the call is gone, or comes later. (What the `drop`s of all that record in turn is
+/// gone, too, up to 16 times.)
 /// Other threads may use the universe all the same: an id that they reserve beside the call is theirs, before, or after it.
 /// Outside of the world, where screens, sounds and sockets are, only handles are to be kept that were there at a checkpoint to which it never goes back any more.
 ///
@@ -65,7 +69,7 @@ pub struct Checkpoint {
 /// that has gone back (and nothing else, where nothing else has): versions only grow, so in ticks that come again `Changed` sees
 /// more than the first time. Indices are made anew when they are next [updated](crate::index). Signals that were sent and not read, and
 /// delayed ones that the checkpoint does not have, are gone, and so is all that a sender sends, and cancels, which was opened
-/// before and is open still; what is sent by one that a thread opens beside the call is gone, or comes later.
+/// before the end of the call, also if it is open still; what is sent by one that a thread opens beside the call is gone, or comes later.
 ///
 /// # Costs
 ///
@@ -195,7 +199,8 @@ impl Checkpoints {
     ///
     /// # Panics
     /// If users' code does: a `clone`, `hash` or `eq`, or what reads a resource: then it is as with an error. Or a `drop` of what the
-    /// world had, or of a checkpoint that is let go: then the world has gone back, and all values are dropped.
+    /// world had, of a checkpoint that is let go, or of what was sent, or recorded meanwhile: then the world has gone back, and all
+    /// values are dropped.
     #[doc(alias = "rewind")]
     #[doc(alias = "restore")]
     pub fn roll_back(&mut self, world: &mut World, to: Checkpoint) -> Result<(), CheckpointError> {
@@ -234,6 +239,8 @@ impl Checkpoints {
         {
             self.let_go(later, &mut panicked);
         }
+        // Behind all code of users'.
+        world.cut_off(&mut panicked);
         resume(panicked);
         Ok(())
     }
@@ -313,7 +320,20 @@ fn since<'a>(ring: &'a VecDeque<Saved>, known: Option<Known>, world: &World) -> 
     })
 }
 
+/// How often what was recorded while a world went back is let go: what `drop`s of it record is gone with the next time.
+const CUTS: usize = 16;
+
 impl World {
+    /// What was recorded and sent while it went back is gone: it names those who were there.
+    fn cut_off(&mut self, panicked: &mut Panicked) {
+        // Not without end: other threads may record all the time, and a drop something whose drop does so again.
+        for _ in 0..CUTS {
+            if !self.attached.cut_off(panicked) {
+                return;
+            }
+        }
+    }
+
     /// Whether nothing is under way or waits that is part of the world soon.
     fn expect_quiet(&mut self) -> Result<(), CheckpointError> {
         if !self.universe.is_ordered() {

@@ -2,6 +2,7 @@
 //! Values are dropped once, whatever panics; and what cannot go back is refused before anything has changed.
 
 mod beside;
+mod meanwhile;
 mod open;
 mod random;
 mod refused;

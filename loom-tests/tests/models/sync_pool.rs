@@ -438,7 +438,7 @@ fn what_was_opened_before_the_world_went_back_and_nothing_else_is_gone() {
     static ENDS: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
     model(
         "what_was_opened_before_the_world_went_back_and_nothing_else_is_gone",
-        Exhaustive,
+        Preemptions(3),
         || {
             let counted = Arc::new(Counted::new());
             let other = {

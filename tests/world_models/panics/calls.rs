@@ -3,15 +3,15 @@
 //! `support/world_ops.rs` compares after each operation; at random, and with more operations, the state
 //! machine `tests/world_models/operations.rs` does the same.
 
-use super::{begin, go_on};
+use super::{begin, tries};
 use crate::world_ops::{WorldOp, run};
 
 /// Runs an operation behind the beginning, its `j`-th call of user's code panicking, for all `j` below
 /// `calls`; and goes on for a while afterwards.
 fn at_every_call(calls: u8, op: impl Fn(u8) -> WorldOp) {
-    for j in 0..calls {
+    for one in tries(calls) {
         let mut ops = begin();
-        ops.push((0, op(0x80 | j)));
+        ops.push((0, op(one.fuse())));
         ops.push((
             0,
             WorldOp::CreateBatch {
@@ -30,9 +30,8 @@ fn at_every_call(calls: u8, op: impl Fn(u8) -> WorldOp) {
                 fuse: 0,
             },
         ));
-        ops.extend(go_on(j));
-        // Every other time observers hear of it.
-        run(&ops, j % 2 == 0);
+        ops.extend(one.go_on());
+        run(&ops, one.watched);
     }
 }
 

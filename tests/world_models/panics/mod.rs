@@ -31,11 +31,32 @@ fn begin() -> Vec<(u8, WorldOp)> {
     ]
 }
 
-/// A third of the calls that run no code of the user's which could panic, and which one `turn` says: who tries all points
-/// of a call goes on with each of them after some.
-fn go_on(turn: u8) -> impl Iterator<Item = (u8, WorldOp)> {
+/// How the code of a user's in some call is made to panic once, and what comes of it.
+struct Try {
+    /// At its so many-th call, counted from 0.
+    point: u8,
+    /// Which third of [`going_on`] comes afterwards.
+    third: u8,
+    /// Whether observers hear of it.
+    watched: bool,
+}
+
+/// All points of a call, of which there are so many at most, in turn with each third of what goes on and with observers or
+/// without: a call with fewer points than these come to is tried at some of them more than once, and otherwise.
+fn tries(points: u8) -> impl Iterator<Item = Try> {
+    // Three thirds, with observers and without.
+    let rounds = points.max(6);
+    (0..rounds).map(move |round| Try {
+        point: (u16::from(round) * u16::from(points) / u16::from(rounds)) as u8,
+        third: round % 3,
+        watched: round % 2 == 0,
+    })
+}
+
+/// The calls that run no code of the user's which could panic.
+fn going_on() -> impl Iterator<Item = WorldOp> {
     let pick = 40;
-    let calls = [
+    [
         WorldOp::Trim,
         WorldOp::Reserve { len: 3 },
         WorldOp::Build {
@@ -96,7 +117,39 @@ fn go_on(turn: u8) -> impl Iterator<Item = (u8, WorldOp)> {
             fuse: 0,
         },
         WorldOp::MoveAll,
-    ];
-    let turn = usize::from(turn % 3);
-    calls.into_iter().skip(turn).step_by(3).map(|op| (0, op))
+    ]
+    .into_iter()
+}
+
+impl Try {
+    /// The third of [`going_on`] that comes afterwards.
+    fn go_on(&self) -> impl Iterator<Item = (u8, WorldOp)> {
+        let all = going_on().skip(usize::from(self.third));
+        all.step_by(3).map(|op| (0, op))
+    }
+
+    /// What tells an operation when to panic.
+    fn fuse(&self) -> u8 {
+        0x80 | self.point
+    }
+}
+
+/// (When the `j`-th point went on with the third `j % 3`, a call with one point was followed by a third of what goes on, and
+/// none of those that are watched by nobody.)
+#[test]
+fn whoever_has_few_points_is_followed_by_all_that_goes_on_too() {
+    for points in 1..=40 {
+        let mut at = [false; 40];
+        let (mut followed, mut watched) = (Vec::new(), [false; 2]);
+        for one in tries(points) {
+            at[usize::from(one.point)] = true;
+            watched[usize::from(one.watched)] = true;
+            followed.extend(one.go_on().map(|(_, op)| format!("{op:?}")));
+        }
+        let missing = going_on().filter(|op| !followed.contains(&format!("{op:?}")));
+        assert_eq!(missing.count(), 0, "{points} points");
+        assert_eq!(watched, [true; 2], "{points} points");
+        let tried = at.iter().filter(|&&tried| tried).count();
+        assert_eq!(tried, usize::from(points));
+    }
 }

@@ -1,13 +1,13 @@
 //! Values that are required, and cannot be made.
 
-use super::{begin, go_on};
+use super::{begin, tries};
 use crate::world_commands::CommandOp;
 use crate::world_more::MoreOp;
 use crate::world_ops::{WorldOp, run};
 
 /// As [`at_every_call`], behind a beginning where a matrix, and a tag, requires what counts itself.
 fn at_every_value(op: impl Fn(u8) -> WorldOp) {
-    for j in 0..12 {
+    for one in tries(12) {
         let mut ops = vec![(0, WorldOp::More(MoreOp::Require { which: 0x41 }))];
         ops.extend(begin());
         ops.extend([9, 0, 6].map(|shape| {
@@ -27,9 +27,9 @@ fn at_every_value(op: impl Fn(u8) -> WorldOp) {
             shape: 2,
         };
         ops.push((0, lacks));
-        ops.push((0, op(0x80 | j)));
-        ops.extend(go_on(j));
-        run(&ops, j % 2 == 0);
+        ops.push((0, op(one.fuse())));
+        ops.extend(one.go_on());
+        run(&ops, one.watched);
     }
 }
 

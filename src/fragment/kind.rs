@@ -149,6 +149,10 @@ pub trait TypeInRole: sealed::Named + 'static {
     #[doc(hidden)]
     const KIND: FragmentKind;
 
+    /// Marks the role, for what takes some of them.
+    #[doc(hidden)]
+    type Role: sealed::Role;
+
     /// The fragment that is registered, by this name or, if none is told, the type's, if it was not before.
     ///
     /// # Errors
@@ -165,6 +169,8 @@ impl<T: Fragment> TypeInRole for T {
 
     const KIND: FragmentKind = FragmentKind::of::<T>();
 
+    type Role = sealed::OfEntities;
+
     fn register_in<'r>(
         registry: &'r FragmentRegistry,
         name: Option<&str>,
@@ -177,6 +183,8 @@ impl<T: Fragment + Clone> TypeInRole for PerChunk<T> {
     type Value = T;
 
     const KIND: FragmentKind = FragmentKind::Chunk;
+
+    type Role = sealed::OfChunks;
 
     fn register_in<'r>(
         registry: &'r FragmentRegistry,
@@ -191,6 +199,8 @@ impl<T: SharedFragment> TypeInRole for Shared<T> {
 
     const KIND: FragmentKind = FragmentKind::Shared;
 
+    type Role = sealed::OfMany;
+
     fn register_in<'r>(
         registry: &'r FragmentRegistry,
         name: Option<&str>,
@@ -204,6 +214,8 @@ impl<T: SharedFragment> TypeInRole for ConstShared<T> {
 
     const KIND: FragmentKind = FragmentKind::ConstShared;
 
+    type Role = sealed::OfMany;
+
     fn register_in<'r>(
         registry: &'r FragmentRegistry,
         name: Option<&str>,
@@ -212,6 +224,21 @@ impl<T: SharedFragment> TypeInRole for ConstShared<T> {
     }
 }
 
+/// A role in which values can be more than their bytes: that of `T`, of [`Shared<T>`] and of [`ConstShared<T>`], and not that of
+/// [`PerChunk<T>`]. A registry is told [how such are written](FragmentRegistry::register_written_as).
+///
+/// It is said of what marks the role and not of the types in it: of all `T` that are fragments it would be, too, and the compiler
+/// would tell whoever has taken another why that is no fragment.
+#[diagnostic::on_unimplemented(
+    message = "how values of a chunk fragment are written nobody can say",
+    label = "`PerChunk<T>` is plain data (`register_plain_as`) or left out of files"
+)]
+pub trait WrittenRole: sealed::Role {}
+
+impl WrittenRole for sealed::OfEntities {}
+
+impl WrittenRole for sealed::OfMany {}
+
 /// There are four roles, three of which are named, and no more.
 mod sealed {
     pub trait Named {}
@@ -219,6 +246,23 @@ mod sealed {
     impl<T> Named for super::PerChunk<T> {}
     impl<T> Named for super::Shared<T> {}
     impl<T> Named for super::ConstShared<T> {}
+
+    pub trait Role {}
+
+    /// Each entity has a value of its own, or is tagged.
+    #[derive(Debug)]
+    pub enum OfEntities {}
+
+    #[derive(Debug)]
+    pub enum OfChunks {}
+
+    /// Entities share a value, which can be changed or not.
+    #[derive(Debug)]
+    pub enum OfMany {}
+
+    impl Role for OfEntities {}
+    impl Role for OfChunks {}
+    impl Role for OfMany {}
 }
 
 // What only names a role is no fragment itself: the registry knows a chunk fragment of type `T` by the type

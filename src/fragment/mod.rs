@@ -58,7 +58,9 @@ pub use error::FragmentError;
 pub use info::{CloneValue, DebugValue, DropValues, FragmentId, FragmentInfo};
 #[cfg(not(loom))]
 pub(crate) use info::{MapPlain, MapValue, WhichAreValues};
-pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment, TypeInRole};
+pub use kind::{
+    ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment, TypeInRole, WrittenRole,
+};
 #[cfg(not(loom))]
 pub use plain::FieldDefinition;
 pub use plain::{IsValue, MapEntities, Plain, PlainField, PlainVariant};

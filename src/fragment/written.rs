@@ -11,7 +11,8 @@ use crate::entity::EntityMap;
 use crate::fragment::info::address;
 use crate::fragment::state::{Reason, with_causes};
 use crate::fragment::{
-    Fragment, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, StateWritten, TypeInRole,
+    Fragment, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, StateWritten,
+    TypeInRole, WrittenRole,
 };
 
 type Write = dyn Fn(*const u8, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
@@ -198,9 +199,9 @@ impl FragmentRegistry {
     /// # Errors
     /// As for [`register_plain_as`](Self::register_plain_as); [`FragmentError::SavedOtherwise`] if it is registered as plain
     /// data; [`FragmentError::WrongKind`] if it is a tag, a fragment of a type without a size. (A chunk fragment is an error
-    /// of the compiler:)
+    /// of the compiler, whose role is no [`WrittenRole`]:)
     ///
-    /// ```compile_fail,E0080
+    /// ```compile_fail,E0277
     /// # use megachunk::prelude::*;
     /// # let world = World::new();
     /// let write = |words: &String, bytes: &mut Vec<u8>| bytes.extend(words.as_bytes());
@@ -216,16 +217,10 @@ impl FragmentRegistry {
         read: impl Fn(&[u8], &EntityMap) -> Result<R::Value, E> + Send + Sync + 'static,
     ) -> Result<&FragmentInfo, FragmentError>
     where
-        R: TypeInRole,
+        R: TypeInRole<Role: WrittenRole>,
         W: StateWritten,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        const {
-            assert!(
-                !matches!(R::KIND, FragmentKind::Chunk),
-                "chunk fragments are plain or left out: how values of one are written nobody can say"
-            );
-        }
         if let FragmentKind::Tag = R::KIND {
             return Err(FragmentError::WrongKind {
                 name: name.into(),

@@ -61,7 +61,9 @@ impl World {
     /// brings](crate::fragment::Bundle::per_chunk) in the call that makes the composition, and before what the composition
     /// has that its first entity comes from, which is what begins its chunks where no rule matches. The same `T` and `F`
     /// set again replace their rule, which is the last one then. What is to hold for the compositions that there are, and for
-    /// none that comes, is a rule that is [taken back](Self::remove_chunk_rule) at once.
+    /// none that comes, is a rule that is [taken back](Self::remove_chunk_rule) at once. Where a rule of the same `T` and `F`
+    /// is to stay, it must be another one, or that one is gone as well: of the filter `(F,)`, which asks what `F` asks and is
+    /// another type.
     ///
     /// A rule is the world's: an entity that is moved to another world comes to chunks that begin by the rules there, but
     /// for whole chunks that change hands, which take their values along. It is not saved, and a load makes a world of its
@@ -95,6 +97,23 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// For those that there are, beside a rule that stays:
+    ///
+    /// ```
+    /// # use megachunk::prelude::*;
+    /// # #[derive(Clone, Debug, PartialEq)]
+    /// # struct Pulse(u32);
+    /// # struct Far;
+    /// # let mut world = World::new();
+    /// world.set_chunk_rule::<Pulse, With<Far>>(Pulse(4))?;
+    /// let ant = world.create((0_u32, Far).per_chunk(Pulse(1)))?;
+    /// assert_eq!(world.set_chunk_rule::<Pulse, (With<Far>,)>(Pulse(8))?, 1);
+    /// assert!(world.remove_chunk_rule::<Pulse, (With<Far>,)>()?);
+    /// let bee = world.create((0_u64, Far).per_chunk(Pulse(1)))?;
+    /// assert_eq!(world.chunk_fragment::<Pulse>(bee)?, &Pulse(4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Query::new`](crate::query::Query::new).
     ///
@@ -124,8 +143,8 @@ impl World {
         Ok(count)
     }
 
-    /// Takes back the [rule](Self::set_chunk_rule) of a chunk fragment and a filter, for compositions that come; whether
-    /// there was one. Chunks of those that there are begin with what it said still. O(rules).
+    /// Takes back the [rule](Self::set_chunk_rule) of a chunk fragment and a filter, by its type, for compositions that come;
+    /// whether there was one. Chunks of those that there are begin with what it said still. O(rules).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -156,6 +156,29 @@ fn the_rule_that_was_set_last_decides_and_the_same_set_again_is_the_last() {
 }
 
 #[test]
+fn what_is_for_compositions_that_there_are_alone_leaves_a_rule_whose_filter_is_another_type() {
+    let mut world = World::new();
+    world.set_chunk_rule::<Pulse, With<Far>>(Pulse(4)).unwrap();
+    let far = world.create((1_u8, Far).per_chunk(Pulse(1))).unwrap();
+    assert_eq!(pulse(&world, far), Pulse(4));
+    let set = world.set_chunk_rule::<Pulse, (With<Far>,)>(Pulse(8));
+    assert_eq!(set.unwrap(), 1);
+    assert!(world.remove_chunk_rule::<Pulse, (With<Far>,)>().unwrap());
+    world.clear();
+    let [known, new] = [
+        world.create((1_u8, Far).per_chunk(Pulse(1))).unwrap(),
+        world.create((1_u16, Far).per_chunk(Pulse(1))).unwrap(),
+    ];
+    assert_eq!(pulse(&world, known), Pulse(8));
+    assert_eq!(pulse(&world, new), Pulse(4), "by the rule that stayed");
+    // Of the same filter it takes the place of the rule, which is gone with it.
+    world.set_chunk_rule::<Pulse, With<Far>>(Pulse(8)).unwrap();
+    assert!(world.remove_chunk_rule::<Pulse, With<Far>>().unwrap());
+    let none = world.create((1_u32, Far).per_chunk(Pulse(1))).unwrap();
+    assert_eq!(pulse(&world, none), Pulse(1));
+}
+
+#[test]
 fn filters_ask_of_a_composition_that_comes_as_of_one_that_is_there() {
     // Each filter, and whether it matches what has u8 and u16 and no u32.
     fn matches<F: QueryFilter + 'static>() -> bool {

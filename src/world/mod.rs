@@ -29,6 +29,7 @@ mod names;
 mod pending;
 mod printed;
 pub(crate) mod prototype;
+mod refusals;
 mod required;
 mod resources;
 pub(crate) mod runs;

@@ -15,6 +15,7 @@ use crate::entity::Entity;
 use crate::fragment::{Bundle, FragmentError};
 use crate::panics::{Panicked, note, resume};
 use crate::world::destroy::SliceReport;
+use crate::world::refusals::Refusals;
 use crate::world::runs::Moved;
 use crate::world::taken::Before;
 use crate::world::watch::{CREATED, DESTROYED, NOWHERE, Outcome, SET, WatchedRows};
@@ -170,7 +171,8 @@ impl World {
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
     /// reported by position, as are those for whom no memory is left. All of a chunk side by side go as in
     /// [`move_all_to`](Self::move_all_to), others come to chunks that have room. Names go along in the order in which they
-    /// were given, whatever the order of the slice.
+    /// were given, whatever the order of the slice. Where there is no memory for the first of a composition, those behind are
+    /// refused without another try, until the call itself has made a chunk free.
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`].
@@ -216,23 +218,38 @@ impl World {
         let mut report = SliceReport::default();
         let mut panicked = None;
         let mut passage: Option<(u32, Passage)> = None;
+        let mut refusals = Refusals::default();
         let mut at = 0;
         // Users' `clone`, `eq` and `hash` may panic.
         note(&mut panicked, || {
             while at < entities.len() {
                 let found = self.run_at(&entities[at..]).and_then(|(archetype, rows)| {
+                    if let Some(error) = refusals.of(&self.archetypes[archetype as usize], rows) {
+                        return Err(error.clone());
+                    }
                     match &passage {
                         Some((known, _)) if *known == archetype => {}
                         _ => {
                             close_if_open(passage.take(), other);
-                            passage = Some((archetype, self.passage(other, archetype)?));
+                            let way = self.passage(other, archetype);
+                            let way =
+                                way.inspect_err(|error| refusals.no_composition(archetype, error));
+                            passage = Some((archetype, way?));
                         }
                     }
                     Ok((archetype, rows))
                 });
                 match (found, &mut passage) {
                     (Ok((archetype, rows)), Some((_, way))) => {
+                        let chunks = self.archetypes[archetype as usize].chunks.len();
                         let moved = self.emigrate(other, archetype, rows, way);
+                        if self.archetypes[archetype as usize].chunks.len() < chunks {
+                            refusals.clear();
+                        } else if way.before.is_some()
+                            && let Some(error) = &moved.refused
+                        {
+                            refusals.no_chunk(archetype, error, way.same_layout);
+                        }
                         report.done += moved.count as usize;
                         at = report.refuse(at + moved.count as usize, moved.refused);
                         resume(moved.panicked);

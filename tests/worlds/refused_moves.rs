@@ -180,3 +180,88 @@ fn a_query_of_which_nobody_goes_leaves_no_composition() {
     assert_eq!(now, before);
     check(&worlds);
 }
+
+/// Counts how often it is cloned.
+#[derive(Default)]
+struct Copied(Arc<AtomicUsize>);
+
+impl Clone for Copied {
+    fn clone(&self) -> Self {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
+    }
+}
+
+#[test]
+fn a_slice_that_finds_no_room_makes_each_composition_once() {
+    let copied = Copied::default();
+    let mut clones = Vec::new();
+    for count in [2, 200] {
+        let (mut worlds, _) = worlds(Weather(7), false);
+        let [land, sea, rest] = &mut worlds;
+        let mut all = Vec::new();
+        for n in 0..count {
+            all.push(land.create((n,).per_chunk(copied.clone())).unwrap());
+            all.push(land.create((n, 'a').per_chunk(copied.clone())).unwrap());
+        }
+        fill(rest);
+        let before = (copied.0.load(Ordering::Relaxed), sea.archetypes().len());
+        let report = land.move_slice_to(sea, &all).unwrap();
+        assert_eq!((report.done, report.refused.len()), (0, all.len()));
+        let positions = report.refused.iter().map(|&(at, _)| at);
+        assert!(positions.eq(0..all.len()));
+        assert_eq!(sea.archetypes().len(), before.1);
+        clones.push(copied.0.load(Ordering::Relaxed) - before.0);
+        check(&worlds);
+    }
+    assert_eq!(clones[0], clones[1], "of what their chunks begin with");
+}
+
+/// Two worlds without memory that is free, whose chunks have `chunks` lengths, and a third that has it all.
+fn without_memory(chunks: [usize; 2], prepare: impl FnOnce(&mut World, &mut World)) -> [World; 3] {
+    let (mut worlds, ants) = worlds(Weather(7), false);
+    let [land, sea, rest] = &mut worlds;
+    land.destroy_slice(&ants).into_result().unwrap();
+    land.collect_archetypes();
+    land.set_chunk_size(chunks[0]);
+    sea.set_chunk_size(chunks[1]);
+    prepare(land, sea);
+    fill(rest);
+    worlds
+}
+
+#[test]
+fn who_is_behind_a_chunk_that_has_come_free_finds_room_in_it() {
+    let (mut ants, mut bee) = (Vec::new(), None);
+    let mut worlds = without_memory([2, 1], |land, sea| {
+        ants.extend((0..2_u64).map(|n| land.create((n,)).unwrap()));
+        // Its chunk has a chunk fragment, and so is not kept when it is empty.
+        let alone = || (1_i8,).per_chunk(Weather(1));
+        bee = Some(land.create(alone()).unwrap());
+        sea.create(alone()).unwrap();
+    });
+    let [land, sea, _] = &mut worlds;
+    let report = land.move_slice_to(sea, &[ants[0], bee.unwrap(), ants[1]]);
+    let report = report.unwrap();
+    assert!(matches!(report.refused[..], [(0, WorldError::Chunk(_))]));
+    assert_eq!(report.done, 2);
+    assert_eq!(sea.get::<u64>(ants[1]).unwrap(), &1);
+    check(&worlds);
+}
+
+#[test]
+fn a_whole_chunk_goes_as_it_is_behind_one_who_finds_no_room() {
+    let mut ants = Vec::new();
+    let mut worlds = without_memory([1, 1], |land, _| {
+        let teams = [1, 1, 2, 1];
+        ants.extend(teams.map(|team| land.create((7_u64,).shared(Team(team))).unwrap()));
+    });
+    let [land, sea, _] = &mut worlds;
+    let report = land.move_slice_to(sea, &[ants[0], ants[2], ants[3]]);
+    let report = report.unwrap();
+    let refused = report.refused.iter().map(|&(at, _)| at);
+    assert!(refused.eq([0, 2]));
+    assert_eq!((report.done, sea.count()), (1, 1));
+    assert_eq!(sea.shared::<Team>(ants[2]).unwrap(), &Team(2));
+    check(&worlds);
+}

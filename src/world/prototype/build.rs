@@ -5,6 +5,7 @@ use core::iter::empty;
 use super::Prototype;
 use super::fill::{Plan, Target};
 use crate::archetype::Row;
+use crate::chunk::Run;
 use crate::entity::Entity;
 use crate::panics::{Panicked, note, resume};
 use crate::world::bundles::Completed;
@@ -40,6 +41,20 @@ impl World {
         if self.universe.index().locate(entity)?.is_some() {
             return Err(WorldError::AlreadyBuilt { entity });
         }
+        self.copy_with(prototype, |world, run, row| {
+            world.place_reserved(entity, run, row)?;
+            world.births += 1;
+            Ok(entity)
+        })?;
+        Ok(())
+    }
+
+    /// Makes one copy. When its values are there, `place` gives the row an entity.
+    pub(super) fn copy_with(
+        &mut self,
+        prototype: &Prototype,
+        place: impl FnOnce(&mut Self, Run, u32) -> Result<Entity, WorldError>,
+    ) -> Result<Entity, WorldError> {
         prototype.refuse_foreign(self.registry())?;
         let taken = self.take_in_copies(prototype);
         self.sharing_told(taken, |world, shared| {
@@ -48,20 +63,19 @@ impl World {
             let archetype = completed.archetype;
             let group = world.group_of(archetype, &TakenIn::key(shared));
             let row = world.room(archetype, group)?;
-            let told = world.fill_copy(entity, prototype, completed, row)?;
-            Ok(((), told))
+            world.fill_copy(prototype, completed, row, place)
         })
     }
 
-    /// Fills an empty row behind a chunk's last with clones, and then gives it to a reserved entity; what observers
+    /// Fills an empty row behind a chunk's last with clones, and then gives it to an entity; what observers
     /// have panicked with. If that is refused, or a `clone` panics, the row is empty again.
     fn fill_copy(
         &mut self,
-        entity: Entity,
         prototype: &Prototype,
         Completed { archetype, fills }: Completed,
         row: Row,
-    ) -> Result<Panicked, WorldError> {
+        place: impl FnOnce(&mut Self, Run, u32) -> Result<Entity, WorldError>,
+    ) -> Result<(Entity, Panicked), WorldError> {
         let data = &self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
         let to = Target {
@@ -70,25 +84,29 @@ impl World {
             count: 1,
             past: false,
         };
+        let run = chunk.run;
         let plan = Plan::new(data, prototype, empty(), fills);
         // SAFETY: a row behind the chunk's last, which holds no values.
         let mut panicked = unsafe { plan.fill(&to, 0) };
-        let mut placed = Ok(());
-        if panicked.is_none() {
-            placed = self.place_reserved(entity, chunk.run, row.row);
-            if placed.is_err() {
-                // SAFETY: just filled, and nobody has seen it.
-                panicked = unsafe { data.drop_rows(row.chunk, row.row, 1) };
-            }
-        }
-        if panicked.is_some() || placed.is_err() {
+        if panicked.is_some() {
             self.abandon(archetype, row.chunk);
             resume(panicked);
-            return placed.map(|()| None);
+            unreachable!("a clone has panicked");
         }
+        let entity = match place(self, run, row.row) {
+            Ok(entity) => entity,
+            Err(refused) => {
+                let data = &self.archetypes[archetype as usize];
+                // SAFETY: just filled, and nobody has seen it.
+                panicked = unsafe { data.drop_rows(row.chunk, row.row, 1) };
+                self.abandon(archetype, row.chunk);
+                resume(panicked);
+                return Err(refused);
+            }
+        };
+        let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
         // SAFETY: the row's.
         unsafe { chunk.handles().add(row.row as usize).write(entity) };
-        self.births += 1;
         let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         data.grown(row.chunk, 1, version);
@@ -96,7 +114,7 @@ impl World {
         if data.watched & (CREATED | SET) != 0 {
             note(&mut told, || self.tell_created(archetype, row));
         }
-        Ok(told)
+        Ok((entity, told))
     }
 }
 

@@ -63,12 +63,9 @@ impl World {
     #[doc(alias = "instantiate")]
     #[doc(alias = "spawn_prefab")]
     pub fn create_copy(&mut self, prototype: &Prototype) -> Result<Entity, WorldError> {
-        let batch = self.create_copies(prototype, 1)?;
-        let mut entities = batch.iter(self);
-        match entities.next() {
-            Some(entity) => Ok(entity),
-            None => unreachable!("one was created"),
-        }
+        self.copy_with(prototype, |world, run, row| {
+            Ok(world.universe.create_in(run, row)?)
+        })
     }
 
     /// Creates `count` entities with clones of a prototype's values, and its shared values. O(values), a chunk at a

@@ -646,3 +646,164 @@ fn the_result_is_the_same_for_any_number_of_threads() {
     let one = run(1);
     assert!(one == run(2) && one == run(4));
 }
+
+/// One copy, made by itself or as a batch of one.
+type One = fn(&mut World, &Prototype) -> Result<Entity, WorldError>;
+
+const ONE: [One; 2] = [
+    |world, prototype| world.create_copy(prototype),
+    |world, prototype| {
+        let batch = world.create_copies(prototype, 1)?;
+        Ok(batch.iter(world).next().unwrap())
+    },
+];
+
+#[test]
+fn one_copy_is_as_a_batch_of_one_would_be() {
+    #[derive(Clone, Default)]
+    struct Heard(Vec<String>);
+    let [alone, batch] = ONE.map(|create| {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+        world.resources_mut().insert(Heard::default());
+        let registry = world.registry();
+        registry.register_enableable::<u16>().unwrap();
+        registry.require_with::<u32, _>(|| 0.5_f64).unwrap();
+        let counted = (Counted::new(&alive), 7_u8);
+        let ant = [
+            cloneable(&world, counted),
+            cloneable(&world, 3_u32),
+            cloneable(&world, 4_u16),
+            Value::shared(registry, String::from("red")).unwrap(),
+            Value::per_chunk(registry, 'c').unwrap(),
+        ];
+        let ant = prototype(registry, ant);
+        for (kind, name) in [(Observed::CREATE, "created"), (Observed::SET, "set")] {
+            let hear = move |batch: &mut crate::observer::ObservedBatch<'_>,
+                             _: &mut crate::command::Commands<'_>| {
+                let mut heard = Vec::new();
+                batch
+                    .for_each::<(Entity, &u32, &f64)>(|row| heard.push(format!("{name} {row:?}")))
+                    .unwrap();
+                let all = batch.resources_mut().get_mut::<Heard>();
+                all.unwrap().0.append(&mut heard);
+            };
+            world.observe::<u32, ()>(kind, hear).unwrap();
+        }
+        let holes = [(); 3].map(|()| world.create((1_u64,)).unwrap());
+        world.destroy(holes[1]).unwrap();
+        let mut changed = Query::<Entity, crate::query::Changed<u32>>::new(&world).unwrap();
+        let mut seen = Vec::new();
+        for number in 0..20 {
+            let copy = create(&mut world, &ant).unwrap();
+            assert_eq!(alive.load(Ordering::Relaxed), 2 + number);
+            assert_eq!(changed.on(&mut world).iter().last(), Some(copy));
+            let value = world.get::<(Counted, u8)>(copy).unwrap().1;
+            seen.push(format!(
+                "{copy:?} {value} {:?} {:?} {:?} {:?} {:?}",
+                world.get::<u32>(copy).unwrap(),
+                world.get::<f64>(copy).unwrap(),
+                world.is_enabled::<u16>(copy).unwrap(),
+                world.shared::<String>(copy).unwrap(),
+                world.chunk_fragment::<char>(copy).unwrap(),
+            ));
+            let data = world.archetypes.last().unwrap();
+            let chunk = data.chunks.last().unwrap();
+            let versions = (0..data.columns.len()).map(|column| chunk.version(column));
+            seen.push(format!(
+                "{:?} {} {}",
+                versions.collect::<Vec<_>>(),
+                chunk.order_version,
+                chunk.filled_version,
+            ));
+            sound(&world);
+        }
+        seen.append(&mut world.resources_mut().get_mut::<Heard>().unwrap().0);
+        world.clear();
+        drop(ant);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        seen
+    });
+    assert_eq!(alone.len(), 80);
+    assert_eq!(alone, batch);
+}
+
+#[test]
+fn whatever_panics_or_is_refused_leaves_nothing_of_one_copy() {
+    for create in ONE {
+        let mut scarce = Scarce::new();
+        let universe = Arc::clone(&scarce.universe);
+        let registry = universe.registry();
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::of(&universe).unwrap();
+        // What is required burns the fuse, too.
+        let made = Arc::clone(&alive);
+        let burnt = move || {
+            burn();
+            (Counted::new(&made), 5_u16)
+        };
+        registry.require_with::<u8, _>(burnt).unwrap();
+        let ant = [
+            cloneable(&world, Counted::new(&alive)),
+            cloneable(&world, 3_u8),
+            cloneable(&world, (Counted::new(&alive), 1_u64)),
+            Value::shared(registry, String::from("red")).unwrap(),
+        ];
+        let ant = prototype(registry, ant);
+        let nothing = |world: &World, why: &str| {
+            assert_eq!(counts(world), (0, 0), "{why}");
+            assert_eq!(alive.load(Ordering::Relaxed), 2, "{why}");
+            assert_eq!(world.archetypes().flat_map(|all| all.chunks()).count(), 0);
+            sound(world);
+        };
+        for call in 1..=3 {
+            FUSE.set(call);
+            catch_unwind(AssertUnwindSafe(|| create(&mut world, &ant))).unwrap_err();
+            FUSE.set(0);
+            nothing(&world, &format!("call {call}"));
+        }
+        scarce.leave(0);
+        let error = create(&mut world, &ant).unwrap_err();
+        assert!(matches!(error, WorldError::Chunk(_)), "{error}");
+        nothing(&world, "without memory");
+        let foreign = prototype(World::new().registry(), []);
+        let error = create(&mut world, &foreign).unwrap_err();
+        assert!(matches!(error, WorldError::OtherUniverse), "{error}");
+        nothing(&world, "of another universe");
+        scarce.leave(1);
+        let copy = create(&mut world, &ant).unwrap();
+        assert_eq!((counts(&world), alive.load(Ordering::Relaxed)), ((1, 1), 5));
+        assert_eq!(world.shared::<String>(copy).unwrap(), "red");
+        sound(&world);
+    }
+}
+
+#[test]
+fn one_copy_is_there_though_an_observer_of_it_panics() {
+    for create in ONE {
+        let mut world = World::new();
+        let observe = world.observe::<u32, ()>(Observed::CREATE, |_, _| {
+            resume_unwind(Box::new("an observer"));
+        });
+        observe.unwrap();
+        let ant = prototype(world.registry(), [cloneable(&world, 3_u32)]);
+        catch_unwind(AssertUnwindSafe(|| create(&mut world, &ant))).unwrap_err();
+        assert_eq!(counts(&world), (1, 1));
+        sound(&world);
+    }
+}
+
+#[test]
+fn copies_made_one_by_one_lie_in_chunks_as_long_as_whatever_is_made_one_by_one() {
+    let mut worlds = [World::new(), World::new()];
+    let ant = prototype(worlds[0].registry(), [cloneable(&worlds[0], [3_u32; 4])]);
+    for _ in 0..50_000 {
+        worlds[0].create_copy(&ant).unwrap();
+        worlds[1].create(([3_u32; 4],)).unwrap();
+    }
+    let [copies, others] = worlds.map(|world| {
+        let chunks = world.archetypes[0].chunks.iter();
+        chunks.map(|chunk| chunk.capacity).collect::<Vec<_>>()
+    });
+    assert_eq!(copies, others);
+}

@@ -141,6 +141,32 @@ impl Subject {
         }
     }
 
+    /// Neighbours by their handles lie in chunks of different compositions, all of which are as rare.
+    fn scatter(&mut self, seed: u64) {
+        let world = &mut self.world;
+        let tags: Vec<_> = (0..7)
+            .map(|n| {
+                let tag = world
+                    .registry()
+                    .define_plain(&format!("tag {n}"), Layout::new::<()>());
+                tag.unwrap().id()
+            })
+            .collect();
+        for n in 0..256_usize {
+            let number = Number(self.entities.len());
+            let entity = world.create((number, Heat(seed))).unwrap();
+            let of_entity = tags.iter().enumerate().filter(|(bit, _)| n >> bit & 1 == 1);
+            let values = of_entity.map(|(_, &tag)| Value::from_bytes(world.registry(), tag, &[]));
+            let values: Vec<Value> = values.map(Result::unwrap).collect();
+            if !values.is_empty() {
+                world
+                    .add_dynamic(entity, values.into_iter().collect::<DynamicBundle>())
+                    .unwrap();
+            }
+            self.entities.push(entity);
+        }
+    }
+
     /// From one composition many others are reached, so that no more of these ways are remembered than there are.
     fn crowd(&mut self) {
         let world = &mut self.world;
@@ -370,6 +396,7 @@ fn history(seed: u64, short: bool) -> Vec<String> {
         match seed % 4 {
             1 => subject.spread(seed),
             2 => subject.crowd(),
+            3 => subject.scatter(seed),
             _ => {}
         }
         for step in 0..36 {

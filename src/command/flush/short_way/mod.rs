@@ -33,7 +33,7 @@ const FEW: usize = 48;
 /// there.
 const APART: usize = 512;
 
-/// Pairs of neighbours in the order of commands that are looked at.
+/// Pairs of neighbours in the order of commands that are looked at, and entities whose chunks are.
 const LOOK: usize = 8;
 
 /// Slots between two entities that lie in two chunks, as far as may be told without looking at them.
@@ -48,19 +48,43 @@ pub(super) fn are_few(world: &World, lanes: &[&Lane], pieces: &[Piece], total: u
 #[cold]
 #[inline(never)]
 fn are_apart(world: &World, lanes: &[&Lane], pieces: &[Piece], total: usize) -> bool {
-    let parts = pieces.iter().flat_map(|piece| {
-        let lane = lanes[piece.lane];
-        lane.log.parts(piece.commands.clone())
+    let parts = || {
+        pieces.iter().flat_map(|piece| {
+            let lane = lanes[piece.lane];
+            lane.log.parts(piece.commands.clone())
+        })
+    };
+    let pairs = parts().flat_map(|part| part.entities.windows(2)).take(LOOK);
+    let chunk_of = |entity| {
+        world
+            .locate(entity)
+            .map(|(archetype, row)| (archetype, row.chunk))
+    };
+    let near = pairs.filter(|pair| {
+        let (one, other) = (pair[0], pair[1]);
+        // Neighbours by their handles may lie in chunks of two archetypes all the same.
+        one.index().abs_diff(other.index()) < GAP && chunk_of(one) == chunk_of(other)
     });
-    let pairs = parts.flat_map(|part| part.entities.windows(2)).take(LOOK);
-    let near = pairs.filter(|pair| pair[0].index().abs_diff(pair[1].index()) < GAP);
     if near.count() > LOOK / 4 {
         return false;
     }
-    // Of so many chunks, commands without order meet 60 times in one that another has come to.
-    let mut missing = total * total / 120;
+    let (mut looked, mut beside) = (0, 0);
+    for &entity in parts().flat_map(|part| part.entities).take(LOOK) {
+        if let Some((archetype, chunk)) = chunk_of(entity) {
+            looked += 1;
+            let chunk = &world.archetypes[archetype as usize].chunks[chunk as usize];
+            beside += chunk.len.saturating_sub(1) as usize;
+        }
+    }
+    // Where two lie in a chunk, each other command comes to one that no other has come to.
+    if beside <= looked {
+        return looked > 0;
+    }
+    // Else commands without order meet in a chunk as often as there are pairs of them, by how likely a second entity lies
+    // beside a first one. 60 times are worth it.
+    let mut missing = total * total * beside / (120 * looked);
     world.archetypes.iter().any(|data| {
-        missing = missing.saturating_sub(data.chunks.len());
+        missing = missing.saturating_sub(data.entities);
         missing == 0
     })
 }

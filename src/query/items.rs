@@ -189,6 +189,6 @@ impl<'a, D: ReadOnly, F: QueryFilter> IntoIterator for &'a QueryRun<'_, D, F> {
 
     #[inline]
     fn into_iter(self) -> QueryIter<'a, D, F> {
-        QueryIter::new(&self.matches, self.scope())
+        QueryIter::new(self)
     }
 }

@@ -10,7 +10,7 @@ use crate::query::matches::Match;
 use crate::query::requirements::Mask;
 use crate::query::rows::fold_rows;
 use crate::query::run::Scope;
-use crate::query::{ChunkView, QueryData, QueryFilter};
+use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
 
 /// Lends the data of each entity in turn, in the order of archetypes, chunks and rows.
 ///
@@ -26,8 +26,9 @@ pub struct QueryIter<'a, D: QueryData, F: QueryFilter> {
     /// Written before `end` is more than 0.
     fetch: MaybeUninit<D::Fetch<'a>>,
     ahead: Ahead,
-    matches: &'a [Match<D, F>],
-    scope: Scope<'a, 'a>,
+    /// What is looked at between two chunks only. By one address, so that a loop has registers left for what it adds up,
+    /// where the call that goes to the next chunk keeps six.
+    run: &'a QueryRun<'a, D, F>,
 }
 
 /// How far a walk has come. By value in and out of what goes on with it, so that nothing points to the iterator, and
@@ -255,21 +256,20 @@ unsafe fn fold_masked<'a, D: QueryData, F: QueryFilter, B>(
 impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
     /// Begins at the first entity.
     #[inline(always)]
-    pub(super) fn new(matches: &'a [Match<D, F>], scope: Scope<'a, 'a>) -> Self {
+    pub(super) fn new(run: &'a QueryRun<'a, D, F>) -> Self {
         Self {
             row: 0,
             end: 0,
             fetch: MaybeUninit::uninit(),
             ahead: Ahead::default(),
-            matches,
-            scope,
+            run,
         }
     }
 
     /// The data of the first entity, of an iterator that has not begun.
     #[inline(always)]
     pub(super) fn first(self) -> Option<D::Item<'a>> {
-        let seen: Seen<'_, D> = self.ahead.next(self.matches, self.scope)?;
+        let seen: Seen<'_, D> = self.ahead.next(&self.run.matches, self.run.scope())?;
         // SAFETY: a row of the chunk, for rows that are seen are some; it is lent once.
         Some(unsafe { D::item(seen.fetch, seen.rows.start) })
     }
@@ -277,7 +277,7 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
     /// The data of the only entity, of an iterator that has not begun.
     #[inline(always)]
     pub(super) fn single(self) -> Option<D::Item<'a>> {
-        let (matches, scope) = (self.matches, self.scope);
+        let (matches, scope): (&[Match<D, F>], _) = (&self.run.matches, self.run.scope());
         let mut ahead = self.ahead;
         let (known, view, rows) = ahead.rows(matches, scope)?;
         if rows.len() > 1 || ahead.rows(matches, scope).is_some() {
@@ -290,7 +290,7 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
     /// Goes to the next rows that the query sees.
     #[inline(always)]
     fn advance(&mut self) -> bool {
-        let Some(seen) = self.ahead.jump(self.matches, self.scope) else {
+        let Some(seen) = self.ahead.jump(&self.run.matches, self.run.scope()) else {
             self.ahead = Ahead::END;
             return false;
         };
@@ -340,7 +340,7 @@ impl<'a, D: QueryData, F: QueryFilter> Iterator for QueryIter<'a, D, F> {
             result = each(result, unsafe { self.lend() });
         }
         // SAFETY: what comes behind the rows in hand has not been lent.
-        unsafe { self.ahead.fold(self.matches, self.scope, result, each) }
+        unsafe { (self.ahead).fold(&self.run.matches, self.run.scope(), result, each) }
     }
 }
 

@@ -463,7 +463,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// The data of each entity in turn, as an iterator.
     #[inline]
     pub fn iter<'a>(&'a mut self) -> QueryIter<'a, D, F> {
-        QueryIter::new(&self.matches, self.scope())
+        QueryIter::new(self)
     }
 
     /// How many entities the query sees. O(archetypes that match); O(chunks) where something is asked of each chunk, and

@@ -6,6 +6,7 @@ use crate::archetype::column::{Column, copy_row};
 use crate::archetype::directory::place;
 use crate::archetype::universe::Universe;
 use crate::entity::Place;
+use crate::fragment::FragmentId;
 use crate::memory;
 use crate::panics::{Panicked, note};
 
@@ -29,6 +30,23 @@ impl Archetype {
     /// # Safety
     /// The rows hold values, which nobody uses any more.
     pub(crate) unsafe fn drop_rows(&self, position: u32, first: u32, count: u32) -> Panicked {
+        // SAFETY: the caller's.
+        unsafe { self.drop_rows_in(position, first, count, |_| count) }
+    }
+
+    /// The same of rows of which not all columns have a value: `there` says in how many rows a fragment's has, the first
+    /// ones.
+    ///
+    /// # Safety
+    /// As for [`drop_rows`](Self::drop_rows), of the rows that have one.
+    #[inline(always)]
+    pub(crate) unsafe fn drop_rows_in(
+        &self,
+        position: u32,
+        first: u32,
+        count: u32,
+        there: impl Fn(FragmentId) -> u32,
+    ) -> Panicked {
         let mut panicked = None;
         if self.needs_drop && count > 0 {
             let chunk = &self.chunks[position as usize];
@@ -40,7 +58,7 @@ impl Archetype {
                         .wrapping_add(first as usize * size);
                     // A slice whose element panics goes on with the others; only a second panic
                     // would end the program.
-                    for _ in 0..count {
+                    for _ in 0..there(column.id) {
                         // SAFETY: the caller's.
                         note(&mut panicked, || unsafe { drop(value, 1) });
                         value = value.wrapping_add(size);

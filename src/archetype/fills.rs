@@ -3,6 +3,9 @@
 //! Values are made before anything changes, in a [`Stock`], and moved into their rows in the middle of the change: users'
 //! code has run by then, and nothing can fail any more. What was made and is not needed is dropped with the stock.
 //!
+//! Rows that nobody sees yet, behind the last of a chunk, are [filled](Fills::fill) where they are: whoever fills them keeps
+//! [how far](Filled) it has got, and drops what is there if users' code panics.
+//!
 //! A tag that is a type lies nowhere, but it is a value still, which only its maker may make: it is made as the others are.
 //!
 //! Must hold: a stock has as many values as it was made for, of each column, until they are moved out.
@@ -25,6 +28,15 @@ struct Fill {
     layout: Layout,
     drop: Option<DropValues>,
     maker: Maker,
+}
+
+/// How far rows are filled: which values there are, if users' code panics before there are all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Filled {
+    /// So many columns and tags have the values of all rows.
+    all: usize,
+    /// So many values the next one has, those of the first rows.
+    some: usize,
 }
 
 /// Columns and tags of one archetype that get values by default. Mostly none.
@@ -80,6 +92,40 @@ impl Fills {
     /// Whether a fragment is filled.
     pub(crate) fn has(&self, id: FragmentId) -> bool {
         self.0.iter().any(|fill| fill.id == id)
+    }
+
+    /// Makes the values of rows, from this one on, where they belong. `array` says where a column begins. If users' code
+    /// panics, `filled`, which begins as nothing, says which of them are there.
+    ///
+    /// # Safety
+    /// The columns are those of the archetype that the fills are of; they have so many rows, which hold no values there,
+    /// and which nobody sees.
+    pub(crate) unsafe fn fill(
+        &self,
+        array: impl Fn(u32) -> *mut u8,
+        first: u32,
+        rows: u32,
+        filled: &mut Filled,
+    ) {
+        for fill in &self.0 {
+            let to = match fill.layout.size() {
+                0 => nowhere(fill.layout).as_ptr(),
+                size => array(fill.offset).wrapping_add(first as usize * size),
+            };
+            // SAFETY: the caller's; what has no size lies wherever its alignment allows.
+            unsafe { fill.maker.make(to, rows as usize, &mut filled.some) };
+            (filled.all, filled.some) = (filled.all + 1, 0);
+        }
+    }
+
+    /// In how many of these rows, the first ones, there is a value of the fragment after [`fill`](Self::fill) has got so
+    /// far: in all, if it is none that is filled.
+    pub(crate) fn filled_rows(&self, id: FragmentId, filled: Filled, rows: u32) -> u32 {
+        match self.0.iter().position(|fill| fill.id == id) {
+            Some(at) if at > filled.all => 0,
+            Some(at) if at == filled.all => filled.some as u32,
+            _ => rows,
+        }
     }
 
     /// Makes the values of so many rows. If users' code panics, those that it has made are dropped.
@@ -222,10 +268,7 @@ impl Made {
                 Some(values) => values,
                 None => handle_alloc_error(bytes),
             },
-            None => NonNull::without_provenance(match fill.layout.align().try_into() {
-                Ok(align) => align,
-                Err(_) => unreachable!("an alignment is a power of two"),
-            }),
+            None => nowhere(fill.layout),
         };
         Self {
             offset: fill.offset,
@@ -275,6 +318,14 @@ impl Drop for Made {
         }
         resume_alone(panicked);
     }
+}
+
+/// Where values lie that have no size.
+fn nowhere(layout: Layout) -> NonNull<u8> {
+    NonNull::without_provenance(match layout.align().try_into() {
+        Ok(align) => align,
+        Err(_) => unreachable!("an alignment is a power of two"),
+    })
 }
 
 impl AllMade {

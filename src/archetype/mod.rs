@@ -47,7 +47,7 @@ pub(crate) use column::{Column, copy_row, copy_value};
 pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, WorldMark, place};
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
-pub(crate) use fills::{Fills, Stock};
+pub(crate) use fills::{Filled, Fills, Stock};
 pub(crate) use from_last::FromLast;
 pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN, STRETCH, Walk};

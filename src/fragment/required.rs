@@ -29,7 +29,8 @@
 //! (`World::add_edge`), where a bundle's entities come (`World::bundle_archetype`), a recorder's stream (`Lane::find_way`),
 //! an order of copies (`Claims::of_order`), and each kind of recorded change, which leads by its net change to a way of its
 //! own (`World::way_along`). What comes with them is made by [`Fills`](crate::archetype::Fills), for each entity, or for each
-//! piece of those that move together, before anything of it changes: so who is at hand as a constructor panics is as before.
+//! piece of those that move together, before anything of it changes: so who is at hand as a constructor panics is as before. In
+//! the rows of a new batch it is made where it belongs, before these have entities.
 //!
 //! Only who *comes* brings others along. What is copied as it is (a clone of an entity, one that moves to another world, a
 //! snapshot) has what it has; what was taken away stays away until an owner comes again.

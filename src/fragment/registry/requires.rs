@@ -66,7 +66,8 @@ impl FragmentRegistry {
     /// [refused](crate::world::WorldError::Interrupted) their change, and the others get theirs.
     ///
     /// Any thread; lock-free. Where nothing is required it costs nothing; where something is, what comes with others is made
-    /// beside the chunk and copied there, and bundles whose entities come with more than they name are created one by one.
+    /// beside the chunk and copied there; for a [batch](crate::world::World::create_batch) it is made in its rows. Recorded
+    /// bundles whose entities come with more than they name are created one by one.
     /// Chunks whose entities all get the owner, of a call or a flush, stay as they are if what comes with it has no size (a
     /// tag); else their entities are copied.
     /// As in Bevy (required components) and flecs (`With`).

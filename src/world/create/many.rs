@@ -1,5 +1,8 @@
 //! Entities come in batches: all of them, or none.
 
+use std::sync::Arc;
+
+use crate::archetype::Fills;
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::panics::refused;
@@ -60,12 +63,10 @@ impl World {
         if B::HAS_VALUES {
             return self.create_batch_with_values(bundles);
         }
-        let number = match self.bundle::<B>() {
-            Ok(number) => number,
-            Err(Unready::Refused(error)) => return Err(refused(bundles, error)),
-            Err(Unready::Completed(_)) => return self.create_batch_with_values(bundles),
+        let (number, archetype, fills) = match self.batch_bundle::<B>() {
+            Ok(bundle) => bundle,
+            Err(error) => return Err(refused(bundles, error)),
         };
-        let archetype = self.bundles.infos[number].archetype;
         let mut unfinished = Unfinished::new(self, archetype);
         loop {
             // Before there is a bundle, which would be dropped beside the panic if it panics.
@@ -91,11 +92,7 @@ impl World {
             let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
             let columns = columns::<B>(chunk, &world.bundles.infos[number].offsets);
-            let mut written = Written {
-                data,
-                row,
-                count: 0,
-            };
+            let mut written = Written::new(data, row, fills.as_deref());
             let (start, room) = (row.row as usize, chunk.capacity - row.row);
             // SAFETY: the columns have rows up to the capacity, empty from `start` on.
             unsafe { first.write(columns.as_ptr(), start) };
@@ -115,17 +112,32 @@ impl World {
             if is_all {
                 // It may panic once more: while these have no ids.
                 drop(bundles);
+                written.fill();
                 written.commit(&world.universe)?;
                 let count = written.finish();
                 return Ok(unfinished.finish_with(row, count));
             }
+            written.fill();
             written.commit(&world.universe)?;
             let count = written.finish();
             unfinished.note(row, count, coming.saturating_sub(count as usize));
         }
     }
 
-    /// Bundles whose shared values may differ, or that come with more than they have: one by one.
+    /// The number of a bundle type, the archetype to which its entities come, and what they come with by default.
+    #[inline]
+    fn batch_bundle<B: Bundle>(&mut self) -> Result<(usize, u32, Option<Arc<Fills>>), WorldError> {
+        match self.bundle::<B>() {
+            Ok(number) => Ok((number, self.bundles.infos[number].archetype, None)),
+            Err(Unready::Refused(error)) => Err(error),
+            Err(Unready::Completed(completed)) => {
+                let number = self.bundles.number::<B>(self.universe.registry())? as usize;
+                Ok((number, completed.archetype, Some(completed.fills)))
+            }
+        }
+    }
+
+    /// Bundles whose shared values may differ: one by one.
     #[cold]
     fn create_batch_with_values<B: Bundle>(
         &mut self,

@@ -4,7 +4,7 @@ use core::mem::ManuallyDrop;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::archetype::{Archetype, Row, Rows, Universe};
+use crate::archetype::{Archetype, Filled, Fills, Row, Rows, Universe};
 use crate::entity::Entity;
 use crate::panics::{Panicked, first as earlier, resume, resume_alone};
 use crate::world::create::batch::Span;
@@ -19,9 +19,41 @@ pub(super) struct Written<'a> {
     pub(super) data: &'a Archetype,
     pub(super) row: Row,
     pub(super) count: u32,
+    /// What comes to them by default, beside what was written.
+    fills: Option<&'a Fills>,
+    /// How much of that is there.
+    filled: Filled,
 }
 
-impl Written<'_> {
+impl<'a> Written<'a> {
+    /// None yet, from this row on.
+    #[inline]
+    pub(super) fn new(data: &'a Archetype, row: Row, fills: Option<&'a Fills>) -> Self {
+        Self {
+            data,
+            row,
+            count: 0,
+            fills,
+            filled: Filled::default(),
+        }
+    }
+
+    /// Makes what comes to the rows by default, once, when all are written: users' code, which may panic.
+    #[inline(always)]
+    pub(super) fn fill(&mut self) {
+        if let Some(fills) = self.fills {
+            self.fill_by(fills);
+        }
+    }
+
+    #[inline(never)]
+    fn fill_by(&mut self, fills: &Fills) {
+        let chunk = &self.data.chunks[self.row.chunk as usize];
+        let array = |offset| chunk.array(offset);
+        // SAFETY: the rows are behind the end of a chunk of the archetype, and what is filled was not written.
+        unsafe { fills.fill(array, self.row.row, self.count, &mut self.filled) };
+    }
+
     /// Makes an entity of each row.
     #[inline]
     pub(super) fn commit(&self, universe: &Universe) -> Result<(), WorldError> {
@@ -42,11 +74,13 @@ impl Written<'_> {
 
 impl Drop for Written<'_> {
     fn drop(&mut self) {
-        // SAFETY: values without entities, which nobody has seen.
-        let panicked = unsafe {
-            self.data
-                .drop_rows(self.row.chunk, self.row.row, self.count)
+        let Self { row, count, .. } = *self;
+        let there = |id| match self.fills {
+            Some(fills) => fills.filled_rows(id, self.filled, count),
+            None => count,
         };
+        // SAFETY: values without entities, which nobody has seen: those that were written, and made.
+        let panicked = unsafe { (self.data).drop_rows_in(row.chunk, row.row, count, there) };
         resume_alone(panicked);
     }
 }

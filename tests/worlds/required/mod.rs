@@ -4,6 +4,7 @@
 //! that comes. Both must come to the same [`World::state_hash`], and observers must be told the same.
 
 mod brittle;
+mod chunks;
 mod programs;
 mod tokens;
 mod ways;

@@ -188,4 +188,16 @@ impl<'q, D: QueryData> KnownChunks<'q, D> {
         unsafe { D::note(entry, version) };
         Some((fetch, row))
     }
+
+    /// What was kept of an entity's chunk, and its row there, if it lives in a chunk that this has. Nothing is noted: it is
+    /// for who looks at others, too, before anything of them is lent.
+    #[inline(always)]
+    pub(super) fn entry(&self, finder: Finder<'_>, entity: Entity) -> Option<(D::Kept, usize)> {
+        let bits = finder.bits_from(self.origin, entity);
+        // Beyond all entries if it does not live.
+        let entry = *self.entries.get((bits >> Place::ROW_BITS) as usize)?;
+        // SAFETY: the world is borrowed for `'q`.
+        unsafe { D::kept(entry) }?;
+        Some((entry, (bits & ((1 << Place::ROW_BITS) - 1)) as usize))
+    }
 }

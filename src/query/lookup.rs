@@ -143,8 +143,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         unsafe { self.lend(entity) }
     }
 
-    /// Lends the data of each of several entities at once. O(log archetypes that match) an entity, and a comparison a
-    /// pair. All of them have changed then, as with [`get_mut`](Self::get_mut).
+    /// Lends the data of each of several entities at once. O(1) an entity where nothing is to be asked first, else O(log
+    /// archetypes that match); and a comparison a pair. All of them have changed then, as with [`get_mut`](Self::get_mut).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -165,26 +165,34 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     ///
     /// # Errors
     /// As for [`get`](Self::get), of the first that is refused; [`WorldError::Twice`]. Then none counts as changed.
+    #[inline]
     #[doc(alias = "get_many_mut")]
     pub fn get_disjoint_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
     ) -> Result<[D::Item<'_>; N], WorldError> {
         WorldError::if_twice(&entities)?;
-        // All of them first: to lend one says that it changes.
-        let versions = (self.since, self.version);
-        for entity in entities {
-            let found = self.finder.find(entity);
-            seen::<D, F>(self.world, self.matches, versions, entity, found)?;
-        }
-        let mut items = [const { None }; N];
-        for (item, entity) in items.iter_mut().zip(entities) {
+        if self.table.is_empty() {
             // SAFETY: as in `get_mut`; no two entities have a value in common that is lent for writing.
-            *item = Some(unsafe { self.lend(entity) }?);
+            return unsafe { self.lend_all_asked(entities) };
         }
-        Ok(items.map(|item| match item {
-            Some(item) => item,
-            None => unreachable!("all have been lent"),
+        // All of them first: to lend one says that it changes.
+        let mut found = [(D::NOTHING, 0); N];
+        for (found, entity) in found.iter_mut().zip(entities) {
+            *found = match self.table.entry(self.finder, entity) {
+                Some(entry) => entry,
+                None => return Err(self.refusal(entity)),
+            };
+        }
+        Ok(found.map(|(entry, row)| {
+            // SAFETY: the world is borrowed for `'q`.
+            let Some(fetch) = (unsafe { D::kept(entry) }) else {
+                unreachable!("all were found");
+            };
+            // SAFETY: something was kept, of a chunk of the world.
+            unsafe { D::note(entry, self.version) };
+            // SAFETY: a row of the chunk; for the rest as above.
+            unsafe { D::item(fetch, row) }
         }))
     }
 
@@ -361,10 +369,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     where
         'q: 'a,
     {
-        Err(match self.finder.find(entity) {
+        Err(self.refusal(entity))
+    }
+
+    /// That error.
+    #[cold]
+    fn refusal(&self, entity: Entity) -> WorldError {
+        match self.finder.find(entity) {
             Some(_) => refused::<D, F>(entity),
             None => self.world.refuse(entity),
-        })
+        }
     }
 
     /// [`lend`](Self::lend) where something is to be asked first, or the entity is not seen. Out of
@@ -381,6 +395,32 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         let (found, versions) = (self.finder.find(entity), (self.since, self.version));
         // SAFETY: the caller's; looked for just now.
         unsafe { lend(self.world, self.matches, versions, entity, found) }
+    }
+
+    /// The same of several entities: all or none.
+    ///
+    /// # Safety
+    /// As for [`lend`](Self::lend), of each; none stands there twice.
+    #[inline(never)]
+    unsafe fn lend_all_asked<'a, const N: usize>(
+        &self,
+        entities: [Entity; N],
+    ) -> Result<[D::Item<'a>; N], WorldError>
+    where
+        'q: 'a,
+    {
+        let versions = (self.since, self.version);
+        let mut all = [const { None }; N];
+        for (one, entity) in all.iter_mut().zip(entities) {
+            let found = self.finder.find(entity);
+            let seen = seen::<D, F>(self.world, self.matches, versions, entity, found)?;
+            *one = Some(seen);
+        }
+        Ok(all.map(|one| match one {
+            // SAFETY: a row of the chunk; for the rest the caller's.
+            Some((known, chunk, row)) => unsafe { D::item(D::fetch(known.data, chunk), row) },
+            None => unreachable!("all were found"),
+        }))
     }
 }
 

@@ -152,6 +152,34 @@ fn several_entities_are_lent_together_and_none_twice() {
 }
 
 #[test]
+fn several_entities_are_lent_together_where_each_is_asked_for_first() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Tag>().unwrap();
+    let ants: Vec<Entity> = (0..3_u32)
+        .map(|n| world.create((n, Tag)).unwrap())
+        .collect();
+    let untagged = world.create((7_u32,)).unwrap();
+    world.set_enabled::<Tag>(ants[1], false).unwrap();
+    let mut tagged = Query::<&mut u32, With<Tag>>::new(&world).unwrap();
+    let mut changed = Query::<Entity, Changed<u32>>::new(&world).unwrap();
+    assert_eq!(changed.read(&world).count(), 4);
+    let mut lookup = tagged.lookup_mut(&mut world);
+    for refused in [ants[1], untagged] {
+        let result = lookup.get_disjoint_mut([ants[0], refused]);
+        assert!(matches!(result, Err(WorldError::Missing { entity, .. }) if entity == refused));
+    }
+    let result = lookup.get_disjoint_mut([ants[2], ants[2]]);
+    assert_eq!(result.unwrap_err().entity(), Some(ants[2]));
+    assert_eq!(changed.read(&world).count(), 0, "refused: no change");
+    let mut lookup = tagged.lookup_mut(&mut world);
+    let [last, first] = lookup.get_disjoint_mut([ants[2], ants[0]]).unwrap();
+    core::mem::swap(last, first);
+    assert_eq!(world.get::<u32>(ants[0]), Ok(&2));
+    assert_eq!(world.get::<u32>(ants[2]), Ok(&0));
+    assert_eq!(changed.read(&world).count(), 3, "all of the chunk");
+}
+
+#[test]
 fn a_run_lends_single_entities_that_it_sees() {
     let (mut world, [f, i, both]) = three();
     world.registry().register_enableable::<Tag>().unwrap();

@@ -11,8 +11,11 @@
 //! Must hold: a stock has as many values as it was made for, of each column, until they are moved out.
 
 use core::alloc::Layout;
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use std::alloc::{alloc, dealloc, handle_alloc_error};
+
+use smallvec::SmallVec;
 
 use crate::archetype::{Archetype, Column};
 use crate::fragment::{Bundle, DropValues, FragmentId, FragmentRegistry, Given, Maker, Need};
@@ -158,14 +161,14 @@ impl Fills {
     #[cold]
     #[inline(never)]
     fn make(&self, rows: u32) -> Stock {
-        let mut all = Box::new(AllMade(Vec::with_capacity(self.0.len())));
+        let mut all = Box::new(AllMade(SmallVec::new()));
         for fill in &self.0 {
             all.0.push(Made::room_for(fill, rows));
             if let Some(made) = all.0.last_mut() {
                 // SAFETY: room for so many values of the column's fragment.
                 unsafe {
                     fill.maker
-                        .make(made.values.as_ptr(), rows as usize, &mut made.count);
+                        .make(made.values.as_mut_ptr(), rows as usize, &mut made.count);
                 }
             }
         }
@@ -180,7 +183,24 @@ pub(crate) struct Stock(Option<Box<AllMade>>);
 
 /// Those of all columns; dropped each by itself.
 #[derive(Debug)]
-struct AllMade(Vec<Made>);
+struct AllMade(SmallVec<[Made; 4]>);
+
+/// Values of one column of up to so many bytes lie beside what is said of them: those of a single row, as a rule. The stock of
+/// one entity is one piece of memory then.
+const BESIDE: usize = 64;
+
+/// Room for values of one column.
+#[derive(Debug)]
+enum Room {
+    Beside(Beside),
+    /// Of its own; or, of values without a size, none.
+    Apart(NonNull<u8>),
+}
+
+/// As large an alignment as most have.
+#[derive(Debug)]
+#[repr(align(16))]
+struct Beside([MaybeUninit<u8>; BESIDE]);
 
 /// Those of one column.
 #[derive(Debug)]
@@ -192,7 +212,7 @@ struct Made {
     drop: Option<DropValues>,
     /// How many there is room for.
     room: usize,
-    values: NonNull<u8>,
+    values: Room,
     /// How many there are, and how many of them were moved out, the first ones.
     count: usize,
     moved: usize,
@@ -259,16 +279,35 @@ impl Stock {
     }
 }
 
+impl Room {
+    fn as_ptr(&self) -> *const u8 {
+        match self {
+            Self::Beside(Beside(bytes)) => bytes.as_ptr().cast(),
+            Self::Apart(values) => values.as_ptr(),
+        }
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut u8 {
+        match self {
+            Self::Beside(Beside(bytes)) => bytes.as_mut_ptr().cast(),
+            Self::Apart(values) => values.as_ptr(),
+        }
+    }
+}
+
 impl Made {
     fn room_for(fill: &Fill, rows: u32) -> Self {
         let room = rows as usize;
         let values = match Self::bytes(fill.layout, room) {
+            Some(bytes) if bytes.size() <= BESIDE && bytes.align() <= align_of::<Beside>() => {
+                Room::Beside(Beside([MaybeUninit::uninit(); BESIDE]))
+            }
             // SAFETY: the size is not zero.
             Some(bytes) => match NonNull::new(unsafe { alloc(bytes) }) {
-                Some(values) => values,
+                Some(values) => Room::Apart(values),
                 None => handle_alloc_error(bytes),
             },
-            None => nowhere(fill.layout),
+            None => Room::Apart(nowhere(fill.layout)),
         };
         Self {
             offset: fill.offset,
@@ -307,14 +346,19 @@ impl Drop for Made {
         let mut panicked = None;
         if let Some(drop) = self.drop {
             for at in self.moved..self.count {
-                let value = self.values.as_ptr().wrapping_add(at * self.layout.size());
+                let value = self
+                    .values
+                    .as_mut_ptr()
+                    .wrapping_add(at * self.layout.size());
                 // SAFETY: a value that nobody has moved out, and nobody uses again.
                 note(&mut panicked, || unsafe { drop(value, 1) });
             }
         }
-        if let Some(bytes) = Self::bytes(self.layout, self.room) {
+        if let Room::Apart(values) = self.values
+            && let Some(bytes) = Self::bytes(self.layout, self.room)
+        {
             // SAFETY: allocated with this layout.
-            unsafe { dealloc(self.values.as_ptr(), bytes) };
+            unsafe { dealloc(values.as_ptr(), bytes) };
         }
         resume_alone(panicked);
     }

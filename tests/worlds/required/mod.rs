@@ -6,6 +6,7 @@
 mod brittle;
 mod chunks;
 mod programs;
+mod sizes;
 mod tokens;
 mod ways;
 mod whole;

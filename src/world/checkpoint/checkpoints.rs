@@ -48,6 +48,11 @@ pub struct Checkpoint {
 /// was created so is dead: all of each recorder that was opened before the end of the call, also what it records later. What is
 /// recorded by one that a thread opens beside the call is gone, or comes later. (What the `drop`s of all that record in turn is
 /// gone, too, up to 16 times.)
+/// The ids of whoever a `drop` has created so are used up: those who are created then have other handles than the first time. What
+/// a recorder has left that was open beyond the end keeps its ids until the next flush, also where [`pending`](World::pending)
+/// counts nothing, and what it has only reserved until somebody [releases](crate::world::Universe::release) it: both calls
+/// refuse so long. Nor may another world of the universe keep something by a handle that is given again: names, signals that wait,
+/// commands.
 /// Other threads may use the universe all the same: an id that they reserve beside the call is theirs, before, or after it.
 /// Outside of the world, where screens, sounds and sockets are, only handles are to be kept that were there at a checkpoint to which it never goes back any more.
 ///

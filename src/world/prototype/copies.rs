@@ -55,11 +55,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// As for [`create_copies`](Self::create_copies).
+    /// As for [`create_copies`](Self::create_copies). Its values are made before there is an id, and dropped if there is none.
     ///
     /// # Panics
-    /// If a `clone` panics, or what makes a value that is [required](crate::fragment::FragmentRegistry::require_with);
-    /// then there is no new entity. If an observer does, which is told of it; then it is there.
+    /// If a `clone` panics, or what makes a value that is [required](crate::fragment::FragmentRegistry::require_with), or a
+    /// `drop` of values that get no id; then there is no new entity. If an observer does, which is told of it; then it is there.
     #[doc(alias = "instantiate")]
     #[doc(alias = "spawn_prefab")]
     pub fn create_copy(&mut self, prototype: &Prototype) -> Result<Entity, WorldError> {
